@@ -117,7 +117,7 @@ class Place:
     )
     geometry: dict[str, Any] | None = spec(
         "geometry",
-        "A GeoJSON geometry.",
+        "GeoJSON: WGS 84, longitude first, on Earth.",
         rdf="locn:geometry dcat:bbox dcat:centroid schema:geo",
         data_json="geometry bbox centroid",
         schema_org="geo",
@@ -132,9 +132,10 @@ class License:
     id: str | None = spec(
         "text",
         "The SPDX identifier where there is one, else the source's own.",
+        rdf="dct:identifier",
         data_json="identifier notation",
         ckan="license_id license",
-        without={"rdf": "has it in the licence's address or title", "schema_org": "has it in its address or name"},
+        without={"schema_org": "has it in its address or name"},
     )
     uri: str | None = spec(
         "address",
@@ -497,7 +498,7 @@ class Dataset:
         label="Places",
         rdf="dct:spatial dcat:spatial schema:spatialCoverage",
         data_json="spatial geographicBoundingBox",
-        schema_org="spatialCoverage",
+        schema_org="spatialCoverage spatial",
         ckan="spatial spatial_text spatial_uri spatial_coverage geographic_coverage",
     )
     country: str | None = spec(

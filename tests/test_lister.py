@@ -22,7 +22,7 @@ from crawlers.listing.evidence import RULES, Ended, Taken, after, check_end, dec
 from crawlers.listing.faults import Fault
 from crawlers.listing.ladder import Again, Halve, Instead, Onward, Other, Renew, Skip, Smaller
 from crawlers.listing.listed import ListedSpider
-from crawlers.listing.lister import Intake
+from crawlers.listing.lister import Intake, Lister
 from crawlers.listing.walk import Entry, ListingPage, Offer, Walk, restored
 from crawlers.listing.walks import Walks
 from tests.walked import walk
@@ -878,9 +878,46 @@ def test_a_walk_begins_with_nothing():
     assert replace(begun, listed=3, lost=2).seen == 5
 
 
+def test_what_parts_have_twice_counts_once():
+    here = Walk(ask=Ask(), before=10, total=20, apart=2, doubles=1)
+    there = after(here, ListingPage(total=20, doubles=2), Taken(came=5, new=2), Traits())
+    assert (there.doubles, there.expected, there.apart) == (3, 25, 2)
+    assert ladder.lapped(there, Ask()).doubles == 0
+
+
+@pytest.mark.parametrize("doubles", [0, 1])
+def test_a_page_that_has_but_what_another_part_had_brings_something_new(doubles):
+    there = after(
+        Walk(ask=Ask(), first="a", digest="a"), ListingPage(doubles=doubles), Taken(came=5, digest="b"), Traits()
+    )
+    assert there.stale == 1 - doubles
+
+
+@pytest.mark.parametrize(
+    ("here", "expected"),
+    [
+        ({"total": 40, "before": 30, "stated": 60, "listed": 50}, 60),
+        ({"total": 40, "before": 30, "stated": 60, "listed": 50, "apart": 2, "doubles": 3}, 58),
+        ({"total": 40, "before": 30, "stated": 60, "listed": 61}, 70),
+        ({"total": 40, "before": 30, "stated": 10_000, "listed": 50}, 70),
+        ({"total": 40, "before": 30, "listed": 50}, 70),
+        ({"total": 40, "stated": 60, "listed": 35, "parts": ()}, 40),
+        ({"total": None, "stated": 60, "listed": 35}, 60),
+    ],
+    ids=str,
+)
+def test_how_many_are_expected_of_a_list_that_is_read_in_parts(here, expected):
+    lister = SimpleNamespace(dialect=SimpleNamespace(traits=Traits(total="hint")))
+    assert Lister._expected(lister, Walk(ask=Ask(), **({"parts": (("", ""),)} | here))) == expected
+
+
 def test_a_fault_is_that_of_a_page_unless_it_is_said():
     assert not Fault(AnswerError("connection", "reset")).is_of_host
     assert not Fault(AnswerError("http", "busy"), 503).is_of_host
+    assert Fault(AnswerError("http", "busy"), 503, has_waited=True).is_of_host
+    assert not Fault(AnswerError("http", "busy"), 503, has_waited=True, is_help=True).is_of_host
+    assert not Fault(AnswerError("http", "busy"), 429, is_help=True).is_of_host
+    assert Fault(AnswerError("robots", "closed"), is_help=True).is_of_host
 
 
 # Pages that do not come
@@ -1165,6 +1202,19 @@ def test_a_host_that_says_when_to_come_again_is_not_asked_otherwise(tmp_path):
 
     done = listed(tmp_path, answers, ladder=LADDER)
     assert (len(done.asked), done.kinds()) == (1, {"http": 1})
+
+
+def test_a_help_for_which_a_host_asks_for_a_pause_without_end_is_left_out(tmp_path):
+    server, count = Server(ids=names(30), says=30), iter(range(100))
+
+    def answers(request):
+        if next(count):
+            return server(request)
+        return TextResponse(request.url, status=503, headers={"Retry-After": "1"}, body=b"{}", request=request)
+
+    first = Walk(ask=Ask(), purpose="count", rows=10, most=10)
+    done = listed(tmp_path, answers, first=lambda dialect: first)
+    assert (done.judged, done.kinds()) == (("complete", 30, 30), {})
 
 
 @pytest.mark.parametrize(

@@ -126,7 +126,8 @@ class Dialect(ABC, Generic[A]):
         Args:
             response: what came; ``None`` if nothing did.
         """
-        return Fault(error, None if response is None else response.status, is_first=not walk.pages)
+        status, is_help = None if response is None else response.status, walk.purpose == "count" and not walk.pages
+        return Fault(error, status, is_first=not walk.pages, is_help=is_help)
 
     def is_current(self, walk: Walk[A]) -> bool:
         """Return whether the answer to a walk's request counts: another session may have begun the list again."""

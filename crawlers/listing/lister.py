@@ -333,10 +333,17 @@ class Lister(Generic[A]):
             self.crawl.run_state.count_listed(self.crawl.records.expected)
 
     def _expected(self, walk: Walk[A]) -> int | None:
-        """Return how many datasets there should be; ``None`` if more came than a hint, or a window's number, says."""
-        is_less = walk.expected is not None and walk.expected < walk.listed
-        is_exact = self.dialect.traits.total == "exact" and evidence.is_trusted(walk, self.dialect.traits)
-        return None if is_less and not is_exact else walk.expected
+        """Return how many datasets there should be; ``None`` if more came than a hint, or a window's number, says.
+
+        Of a list that is read in parts, that is what the whole list said, unless more came.
+        """
+        traits, expected = self.dialect.traits, walk.expected
+        if walk.parts and walk.stated is not None and walk.stated not in traits.windows:
+            whole = max(walk.stated - walk.apart, 0)
+            expected = whole if whole >= walk.listed else expected
+        is_less = expected is not None and expected < walk.listed
+        is_exact = traits.total == "exact" and evidence.is_trusted(walk, traits)
+        return None if is_less and not is_exact else expected
 
     # What did not come
 

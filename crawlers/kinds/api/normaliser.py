@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from crawlers import values
 from crawlers.fields import specs
-from crawlers.items import Agent, Dataset, License, Place, Relation, Resource, Service
-from crawlers.kinds.api.functions import checksum_of, period_of, place_of
+from crawlers.items import Agent, Dataset, License, Relation, Resource, Service
+from crawlers.kinds.api.functions import checksum_of, period_of
 from crawlers.values.codes import code
 from crawlers.values.formats import file_type
 from crawlers.values.frequencies import frequency
@@ -17,6 +17,7 @@ from crawlers.values.licenses import license as license_of
 from crawlers.values.licenses import stated
 from crawlers.values.linked import ADDRESS, LinkedRecord
 from crawlers.values.linked import iri as iri_of
+from crawlers.values.places import places
 from crawlers.values.relations import relation
 from crawlers.values.resolutions import duration, metres
 
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from crawlers.items import Checksum, Period
 
 _MOST = 1_000
-"""Agents and places of a record."""
+"""Agents of a record."""
 _LARGEST = 10**18
 """Bytes of a file; a larger number is none of a file's."""
 
@@ -51,13 +52,10 @@ class Normaliser(LinkedRecord):
         return languages(self.texts(name))
 
     def contacts(self, name: str) -> list[Agent]:
-        self.count(name, "agents")
-        return list(self.people(name, "contact"))
-
-    def count(self, name: str, what: str) -> None:
-        """Note as a flaw that a field has more values than are kept."""
+        """Return the agents; that there are more than are kept is a flaw."""
         if (number := len(self.many(name))) > _MOST:
-            self.flaw(f"{self.path}{name}: {number} {what}, {_MOST} are read: the document has all", name, "cut_value")
+            self.flaw(f"{self.path}{name}: {number} agents, {_MOST} are read: the document has all", name, "cut_value")
+        return list(self.people(name, "contact"))
 
     def people(self, name: str, role: str) -> Iterator[Agent]:
         """Yield the agents of texts and of objects with the fields of `Agent`."""
@@ -66,25 +64,6 @@ class Normaliser(LinkedRecord):
             if agent.name or agent.uri or agent.email or agent.url:
                 agent.role = agent.role or role
                 yield agent
-
-    def places(self, name: str) -> list[Place]:
-        """Return the places of texts, of GeoJSON, and of ``{name, code, uri, geometry}``."""
-        self.count(name, "places")
-        return [place for where, value in self.many(name)[:_MOST] if (place := self._place(where, value))]
-
-    def _place(self, where: str, value: Any) -> Place | None:
-        if not isinstance(value, dict) or "coordinates" in value or "geometries" in value or "type" in value:
-            return place_of(value)
-        node = self.node(where, value)
-        geometry = node.value("geometry")
-        outlined = place_of(geometry) if geometry else None
-        found = Place(
-            name=node.text("name"),
-            code=node.text("code"),
-            uri=iri_of(node.text("uri")),
-            geometry=outlined.geometry if outlined else None,
-        )
-        return found if found.name or found.code or found.uri or found.geometry else None
 
     def terms(self, name: str) -> License | None:
         """Return the first licence of texts and of ``{id, uri, title, text}``."""
@@ -197,7 +176,7 @@ _READERS: dict[str, Callable[[Normaliser, str], Any]] = {
     "checksum": _checksum,
     "license": Normaliser.terms,
     "period": temporal,
-    "places": Normaliser.places,
+    "places": places,
     "agent": _agent,
     "agents": Normaliser.contacts,
     "relations": _relations,

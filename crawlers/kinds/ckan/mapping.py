@@ -13,7 +13,7 @@ from crawlers.kinds.ckan import details, hdx
 from crawlers.values.checksums import checksum
 from crawlers.values.lazy_dataset import LazyDataset
 from crawlers.values.periods import between, period
-from crawlers.values.places import place as place_of
+from crawlers.values.places import country, places
 from crawlers.values.record import Fields, Record
 
 if TYPE_CHECKING:
@@ -161,22 +161,15 @@ def _temporal(fields: Record, *_: str) -> Period | None:
 
 def _spatial(fields: Record, *_: str) -> list[Place]:
     """Return the place that ckanext-dcat's extras describe, and those that its schema for ckanext-scheming lists."""
-    found = [_place(fields, "spatial", "spatial_")]
-    if isinstance(fields.value("spatial_coverage"), list):
-        found += [_place(each, "geom") for each in fields.objects("spatial_coverage")]
+    found = places(fields, "spatial")
+    name, uri = fields.text("spatial_text"), fields.text("spatial_uri")
+    if name or uri:
+        if len(found) != 1:
+            found.insert(0, Place())
+        found[0].name, found[0].uri = name or found[0].name, uri or found[0].uri
+        found[0].code = found[0].code or country(uri)
     named = [Place(name=name) for name in fields.texts("geographic_coverage")]
-    return [each for each in (*found, *named) if each]
-
-
-def _place(fields: Record, geometry: str, prefix: str = "") -> Place | None:
-    given = fields.value(geometry)
-    found = None if given is None else place_of(given)
-    name, uri = fields.text(f"{prefix}text"), fields.text(f"{prefix}uri")
-    if not found and not name and not uri:
-        return None
-    found = found or Place()
-    found.name, found.uri = name or found.name, uri or found.uri
-    return found
+    return [*found, *places(fields, "spatial_coverage"), *named]
 
 
 def _resources(fields: Record, dataset_id: str) -> list[Resource]:

@@ -32,6 +32,7 @@ _PROPERTIES = {
     SCHEMA_HTTPS + "publisher": "publisher",
     SCHEMA + "maintainer": "maintainer",
     SCHEMA_HTTPS + "maintainer": "maintainer",
+    DCT + "contributor": "contributor",
     DCT + "rightsHolder": "rightsHolder",
     **{GEODCATAP + role: role for role in _GEODCAT_ROLES},
 }
@@ -51,11 +52,13 @@ _GROUPS = {FOAF + "Group", FOAF + "Organization", VCARD + "Group"}
 def agents(node: Description, *names: str) -> tuple[Agent | None, list[Agent]]:
     """Return the publisher, and all others sorted by role, then by name.
 
-    Publishers beyond the first, which is one with a name if there is one, are among the others.
+    Publishers beyond the first, which is one with a name if there is one, are among the others; one of a property
+    comes before one of an attribution.
     """
-    ordered = in_their_order([*_by_property(node, names), *_attributed(node)])
-    publisher = next((each for each in ordered if each.role == "publisher"), None)
-    return publisher, [each for each in ordered if each is not publisher]
+    direct, attributed = list(_by_property(node, names)), list(_attributed(node))
+    publishers = (each for some in (direct, attributed) for each in in_their_order(some) if each.role == "publisher")
+    publisher = next(publishers, None)
+    return publisher, [each for each in in_their_order([*direct, *attributed]) if each != publisher]
 
 
 def in_their_order(found: Iterable[Agent]) -> list[Agent]:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from crawlers.kinds.dcat.mapping.description import Description
 
 _LICENSES = tuple(name for name in properties(Dataset, "license") if name not in RIGHTS)
-_TITLES, _TEXTS, _ADDRESSES = (properties(License, name) for name in ("title", "text", "uri"))
+_IDS, _ADDRESSES, _TITLES, _TEXTS = (properties(License, name) for name in ("id", "uri", "title", "text"))
 _ADDRESS = re.compile(r"https?://[^\s<>\"'()\[\]]*[^\s<>\"'()\[\].,;:]")
 _LONGEST_TITLE = 300
 
@@ -61,7 +61,7 @@ def _read(node: Description) -> License | None:
 
 def _described(node: Description, address: str | None) -> License | None:
     title, text = node.text(*_TITLES), node.text(*_TEXTS)
-    found = license_of(None, address, title) or (text and license_of(None, None, text))
+    found = license_of(node.text(*_IDS), address, title) or (text and license_of(None, None, text))
     if found:
         found.title, found.text = title, text
     return found or None

@@ -12,10 +12,11 @@ from crawlers.kinds.dcat.data_json.details import BY_KIND
 from crawlers.kinds.dcat.data_json.distribution import identify
 from crawlers.kinds.dcat.data_json.item import inherited
 from crawlers.kinds.dcat.mapping.themes import named_themes
-from crawlers.kinds.html.schema_org.coverage import region, spatial, temporal
+from crawlers.kinds.html.schema_org.coverage import region, temporal
 from crawlers.values.checksums import checksum
 from crawlers.values.formats import file_type
 from crawlers.values.linked import AgentNames, LinkedRecord, agent_name, iri, related
+from crawlers.values.places import places
 from crawlers.values.record import Fields
 
 if TYPE_CHECKING:
@@ -70,7 +71,7 @@ def dataset(record: dict[str, Any], *, source: str, id: str) -> Dataset:  # noqa
     item.publisher, item.contacts = next(iter(publishers), None), _contacts(fields, publishers[1:])
     item.identifier = _identifier(record) or id
     item.uri = fields.iri() or values.url(item.identifier)
-    item.temporal, item.spatial = temporal(fields), spatial(fields)
+    item.temporal = temporal(fields)
     item.country, item.state, item.city = region(fields)
     item.resources = _resources(fields, id)
     item.license = item.license or inherited(item.rights, item.resources)
@@ -223,9 +224,10 @@ _DATASET = Fields.of(
         "rights": _rights,
         "access_rights": _access_rights,
         "relations": _relations,
+        "spatial": places,
         "sample": lambda fields, *names: list(filter(None, map(_address, fields.nodes(*names, text=_addressed)))),
     },
-    without=("identifier", "uri", "temporal", "spatial", "country", "state", "city"),
+    without=("identifier", "uri", "temporal", "country", "state", "city"),
 )
 _FILE = Fields.of(
     Resource,
