@@ -12,7 +12,7 @@ from w3lib.url import canonicalize_url
 from crawlers.exceptions import AnswerError
 from crawlers.kinds.html.dialect import LinkedDatasets
 from crawlers.kinds.html.links import chosen, foreign
-from crawlers.kinds.html.sitemap import Sitemap, parts
+from crawlers.kinds.html.sitemap import parts
 from crawlers.kinds.html.withdrawals import GONE
 from crawlers.listing.dialect import Traits
 from crawlers.listing.walk import Entry, ListingPage, Offer, Walk
@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 
     from scrapy.http import Response
 
-    from crawlers.kinds.html.links import Link
-    from crawlers.kinds.html.rules import Rules
 
 _MOST = 100  # error lines for one sitemap
 _DEEPEST = 3  # sitemaps that name sitemaps; the protocol has one
@@ -90,7 +88,7 @@ class Sitemaps(LinkedDatasets[Address]):
                     self.report("truncated", flaw, response.request)
                     page.gaps += 1
                 sitemaps += part.sitemaps
-                dated = _dated(part, self.site)
+                dated = {link: day for address, day in part.pages for link in chosen([address], self.site)}
                 links, strangers = foreign(list(dated), self.site)
                 self.report_offsite([link for link in strangers if hash(link.id) not in known], response.request)
                 for link in links:
@@ -153,8 +151,3 @@ class Sitemaps(LinkedDatasets[Address]):
 
     def _walk(self, address: str, depth: int) -> Walk[Address]:
         return Walk(ask=Address(address), name=address, above=("",) * depth)
-
-
-def _dated(sitemap: Sitemap, rules: Rules) -> dict[Link, str | None]:
-    """Return the datasets of a sitemap, and when each was changed."""
-    return {link: day for address, day in sitemap.pages for link in chosen([address], rules)}
