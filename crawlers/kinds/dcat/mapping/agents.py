@@ -7,23 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from crawlers import values
 from crawlers.items import Agent
-from crawlers.kinds.dcat.mapping.description import remembered
-from crawlers.rdf.namespaces import (
-    ADMS,
-    DC,
-    DCAT,
-    DCT,
-    FOAF,
-    GEODCATAP,
-    ORG,
-    PROV,
-    RDFS,
-    SCHEMA,
-    SCHEMA_HTTPS,
-    SKOS,
-    TYPE,
-    VCARD,
-)
+from crawlers.kinds.dcat.mapping.description import properties, remembered
+from crawlers.rdf.namespaces import ADMS, DC, DCAT, DCT, FOAF, GEODCATAP, ORG, PROV, SCHEMA, SCHEMA_HTTPS, TYPE, VCARD
 from crawlers.rdf.terms import Literal, is_blank
 
 if TYPE_CHECKING:
@@ -57,18 +42,10 @@ AGENTS = (*_PROPERTIES, _ATTRIBUTION)
 """The properties that lead to agents."""
 _ROLE = re.compile(r"[A-Za-z]{2,40}")
 
-_NAMES = (
-    *(FOAF + "name", VCARD + "fn", SCHEMA + "name", SCHEMA_HTTPS + "name"),
-    *(RDFS + "label", SKOS + "prefLabel", DCT + "title"),
-)
+_NAMES, _EMAILS, _PAGES = (properties(Agent, name) for name in ("name", "email", "url"))
 _ORGANISATION_NAMES = (VCARD + "organization-name", VCARD + "organisation-name", VCARD + "hasOrganizationName")
 _ORGANISATIONS = (*_ORGANISATION_NAMES, VCARD + "org", ORG + "memberOf", FOAF + "member")
 _GROUPS = {FOAF + "Group", FOAF + "Organization", VCARD + "Group"}
-_EMAILS = (VCARD + "hasEmail", VCARD + "email", FOAF + "mbox", SCHEMA + "email", SCHEMA_HTTPS + "email")
-_PAGES = (
-    *(VCARD + "hasURL", VCARD + "hasUrl", VCARD + "url", FOAF + "homepage", FOAF + "page"),
-    *(SCHEMA + "url", SCHEMA_HTTPS + "url"),
-)
 
 
 def agents(node: Description, *names: str) -> tuple[Agent | None, list[Agent]]:

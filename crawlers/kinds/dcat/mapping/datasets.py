@@ -138,7 +138,7 @@ _FIELDS = Fields.of(
         "themes": lambda node, *_: themes(node.nodes, node.fields, node.language),
         "frequency": _frequency,
         "temporal": lambda node, *_: temporal(node.nodes, node.fields),
-        "spatial": lambda node, *_: spatial(node.nodes, node.fields),
+        "spatial": spatial,
         "conforms_to": conforms_to,
         "provenance": statement,
         "sample": samples,

@@ -10,7 +10,6 @@ from crawlers import values
 from crawlers.items import Dataset, License
 from crawlers.kinds.dcat.mapping.description import properties, remembered
 from crawlers.kinds.dcat.mapping.rights import RIGHTS
-from crawlers.rdf.namespaces import DCT, FOAF, OWL, RDFS, SCHEMA, SCHEMA_HTTPS
 from crawlers.rdf.terms import Literal, is_blank
 from crawlers.values.licenses import license as license_of
 from crawlers.values.licenses import stated
@@ -19,12 +18,7 @@ if TYPE_CHECKING:
     from crawlers.kinds.dcat.mapping.description import Description
 
 _LICENSES = tuple(name for name in properties(Dataset, "license") if name not in RIGHTS)
-_TITLES = (RDFS + "label", DCT + "title", SCHEMA + "name", SCHEMA_HTTPS + "name")
-_TEXTS = (DCT + "description", RDFS + "comment")
-_ADDRESSES = (
-    *(FOAF + "page", SCHEMA + "url", SCHEMA_HTTPS + "url"),
-    *(OWL + "sameAs", RDFS + "seeAlso", DCT + "source", DCT + "identifier"),
-)
+_TITLES, _TEXTS, _ADDRESSES = (properties(License, name) for name in ("title", "text", "uri"))
 _ADDRESS = re.compile(r"https?://[^\s<>\"'()\[\]]*[^\s<>\"'()\[\].,;:]")
 _LONGEST_TITLE = 300
 
