@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import hashlib
 import json
 import random
@@ -861,6 +862,14 @@ def test_relative_iris_are_those_of_the_address(walked):
     headers = TURTLE | {"Content-Location": "/other/c.ttl"}
     with Site(lambda _: Answer(body, headers=headers)) as site:
         assert walked(site, site.url + "/dir/c").ids() == [site.url + "/dir/d"]
+
+
+@pytest.mark.parametrize("media_type", ["application/gzip", "application/octet-stream", "text/turtle"])
+def test_a_dump_that_is_packed_is_read(harvest, media_type):
+    body = gzip.compress(PREFIXES + b"<> a dcat:Catalog ; dcat:dataset <d> . <d> a dcat:Dataset ; dct:title 'D' .")
+    with Site(lambda _: Answer(body, headers={"Content-Type": media_type})) as site:
+        crawl = harvest(site.url + "/dump.ttl.gz")
+    assert (crawl.code, crawl.report["verdict"], crawl.report["listed"]) == (0, "complete", 1)
 
 
 def test_the_error_of_a_nameless_dataset_says_its_title(walked, turtle):

@@ -252,6 +252,15 @@ def test_encodings_are_undone_while_it_comes(probe):
     assert sent < probe.stats["downloader/response_bytes"] < sent + 300 * len(items)
 
 
+def test_a_gzip_file_is_unpacked_like_an_encoding(probe):
+    """As a dump is published; without compression nothing is."""
+    with Site(lambda _: Answer(gzip.compress(PART * 3), headers={"Content-Type": "application/gzip"})) as site:
+        [item] = probe.run(site, **SMALL)
+        [packed] = probe.run(site, **SMALL, COMPRESSION_ENABLED="0")
+    assert (item["type"], item["sha256"], item["length"]) == ("SpooledResponse", summed(3), str(len(PART * 3)))
+    assert packed["size"] == len(gzip.compress(PART * 3))
+
+
 def test_only_who_asks_gets_it(probe):
     with Site(lambda _: Answer(PART * 3, headers=TURTLE)) as site:
         [item] = probe.run(site, {"meta": {}}, **SMALL)
@@ -382,6 +391,7 @@ def test_what_is_larger_than_the_limit(probe):
     once = gzip.compress(zeros, 1)
     large = {
         "/announced": Answer(PART * 3),
+        "/file.gz": Answer(once),
         "/gzip": Answer(once, headers={"Content-Encoding": "gzip"}),
         "/gzip2": Answer(gzip.compress(once), headers={"Content-Encoding": "gzip, gzip"}),
         "/br": Answer(brotli.compress(zeros, quality=1), headers={"Content-Encoding": "br"}),

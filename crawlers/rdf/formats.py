@@ -75,12 +75,12 @@ def by_media_type(text: str) -> Format | None:
 
 
 def by_suffix(url: str) -> Format | None:
-    """Return the format that the suffix of an address names.
+    """Return the format that the suffix of an address names, packed or not.
 
     >>> by_suffix("https://example.org/catalog.rdf?page=2").name, by_suffix("https://example.org/catalog")
     ('RDF/XML', None)
     """
-    path = url.partition("#")[0].partition("?")[0]
+    path = url.partition("#")[0].partition("?")[0].removesuffix(".gz")
     return _BY_SUFFIX.get(path[path.rfind(".") :].lower()) if "." in path else None
 
 

@@ -64,7 +64,8 @@ class SpoolingAgent(ScrapyAgent):
             AnswerError: the body is not wanted.
         """
         self._refuse_beyond(cast("int | str", txresponse.length))
-        return Body(self._limits, self._encodings(txresponse))
+        encodings = self._encodings(txresponse)
+        return Body(self._limits, encodings, is_looked_at=self._unpack and not self._staying)
 
     def _refuse_beyond(self, announced: int | str) -> None:
         if self._limits.most and isinstance(announced, int) and announced > self._limits.most:
@@ -90,7 +91,7 @@ class SpoolingAgent(ScrapyAgent):
             return super()._cb_bodydone(result, url)
         if not result.get("stop_download") and "dataloss" not in (result.get("flags") or ()):
             body.end()
-        if self._unpack and self._undoing:
+        if self._unpack and (self._undoing or body.is_packed_file):
             say_unpacked(result["txresponse"], self._staying, body.size)
         try:
             return _spooled(super()._cb_bodydone(result, url), body)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from io import BytesIO
 from typing import TYPE_CHECKING, TypeVar
 
-from crawlers.spool.encoding import Encoding
+from crawlers.spool.encoding import GZIP, Encoding
 from crawlers.spool.errors import NotUnpacked, TooLarge
 from crawlers.spool.file import SpooledFile
 
@@ -34,18 +34,24 @@ class Limits:
 class Body:
     """What Scrapy's reader writes into: it takes this for the buffer of a body.
 
+    Args:
+        is_looked_at: whether a body without encodings is unpacked if it begins like a gzip file, such as a dump's.
+
     Attributes:
+        is_packed_file: whether it is such a file.
         received: the bytes that came.
         size: the bytes that they unpack to.
         file: None as long as they are in memory.
     """
 
-    def __init__(self, limits: Limits, encodings: Sequence[bytes]) -> None:
+    def __init__(self, limits: Limits, encodings: Sequence[bytes], *, is_looked_at: bool = False) -> None:
         self.limits = limits
+        self.is_packed_file = False
         self.received = 0
         self.size = 0
         self.file: SpooledFile | None = None
         self._encoding = Encoding(encodings)
+        self._is_looked_at = is_looked_at and not encodings
         self._memory = BytesIO()
 
     def write(self, data: bytes) -> None:
@@ -53,6 +59,8 @@ class Body:
         Raises:
             TooLarge, NotUnpacked, AnswerError: nothing more may be written.
         """
+        if self._is_looked_at and not self.received and data.startswith(GZIP):
+            self.is_packed_file, self._encoding = True, Encoding([b"gzip"])
         self.received += len(data)
         self._check(self.received)
         for part in self._encoding.decode(data):

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 _PART = 256 * 1024
 _SIP = 8 * 1024  # what is left of one is copied where a member ends, and a member may have 20 bytes
 _DEEPEST = 2  # encodings on top of each other: a third would unpack a bomb's bomb
-_GZIP = (b"\x1f\x8b",)
+GZIP = b"\x1f\x8b"
 _ZSTD = (b"\x28\xb5\x2f\xfd", *(bytes([0x50 + number, 0x2A, 0x4D, 0x18]) for number in range(16)))
 ERRORS = (zlib.error, brotli.error, zstd.ZstdError)
 """What the libraries raise of bytes that are not in the encoding."""
@@ -148,8 +148,8 @@ def _zstd(_: bytes) -> Member:
 
 
 _DECODERS: dict[bytes, Callable[[], Decoder]] = {
-    b"gzip": partial(Members, _gzip, 2, _GZIP),
-    b"x-gzip": partial(Members, _gzip, 2, _GZIP),
+    b"gzip": partial(Members, _gzip, 2, [GZIP]),
+    b"x-gzip": partial(Members, _gzip, 2, [GZIP]),
     b"deflate": partial(Members, _deflate, 2),
     b"br": Brotli,
     b"zstd": partial(Members, _zstd, 4, _ZSTD),
