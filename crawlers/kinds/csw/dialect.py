@@ -221,8 +221,8 @@ class GetRecords(Dialect[Ask]):
             tuple(default.queryable(word, prefix, name) for prefix, name in both) for word, both in _PROPERTIES.items()
         )
         is_promised = not {*uris}.isdisjoint(default.schemas)
-        known = {"version": version, "uris": uris, "uri": uris[0], "is_promised": is_promised}
-        return replace(ask, sort=sort, modified=modified, **known)
+        ask = replace(ask, version=version, uris=uris, uri=uris[0], is_promised=is_promised)
+        return replace(ask, sort=sort, modified=modified)
 
     # Requests
 
