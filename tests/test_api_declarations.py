@@ -449,6 +449,39 @@ def test_the_id_that_a_resource_has_stays_its_own():
     assert [one.id for one in item.resources] == ["csv", "csv-3", "csv-2", "csv-4", "csv-2-2"]
 
 
+SQUARE = {"type": "Polygon", "coordinates": [[[1, 2], [3, 2], [3, 4], [1, 4], [1, 2]]]}
+
+
+@pytest.mark.parametrize(
+    ("given", "shapes", "flaws"),
+    [
+        ("1 2 3 4", [SQUARE], []),
+        (["POLYGON((1 2, 3 2, 3 4, 1 4))"], [SQUARE], []),
+        ({"geometry": [1, 2, 0, 3, 4, 9]}, [SQUARE], []),
+        ({"geometry": None}, [], []),
+        ({"geometry": "POINT(500000 2)"}, [], ["spatial.geometry 'POINT(500000 2)' is no place"]),
+        ("POINT(500000 2)", [], ["spatial 'POINT(500000 2)' is no place"]),
+    ],
+)
+def test_places_of_a_declaration(given, shapes, flaws):
+    declaration = read(TEXT.replace("[[resource]]", 'spatial = "where"\n[[resource]]'))
+    item = Reading({"id": "1", "title": "A", "where": given}, declaration).dataset(PORTAL, "s")
+    assert ([place.geometry for place in item.spatial], item.flaws) == (shapes, flaws)
+
+
+def test_places_of_shipped_declarations():
+    sides = {"westBoundLongitude": "1", "southBoundLatitude": 2, "eastBoundLongitude": 3, "northBoundLatitude": 4}
+    polygon = [{"polygonPoint": {"pointLongitude": x, "pointLatitude": y}} for x, y in ((1, 2), (3, 2), (3, 4), (1, 4))]
+    places = [{"geoLocationPlace": "Elbe", "geoLocationBox": sides}, {"geoLocationPolygon": polygon}]
+    datacite = {"id": "10.5072/a", "attributes": {"doi": "10.5072/a", "geoLocations": places}}
+    item = Reading(datacite, file.load("datacite-rest")).dataset(PORTAL, "s")
+    assert [(place.name, place.geometry) for place in item.spatial] == [("Elbe", SQUARE), (None, SQUARE)]
+    for boxes in ([[1, 2, 3, 4]], [1, 2, 3, 4], [[1, 2, 0, 3, 4, 9]]):
+        stac = {"id": "a", "extent": {"spatial": {"bbox": boxes}}, "links": []}
+        item = Reading(stac, file.load("stac")).dataset(PORTAL, "s")
+        assert [place.geometry for place in item.spatial] == [SQUARE]
+
+
 def test_what_is_too_many_is_a_flaw():
     declaration = read(TEXT.replace("[[resource]]", 'contacts = "people"\nspatial = "places"\n[[resource]]'))
     record = {

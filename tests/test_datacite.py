@@ -162,8 +162,9 @@ def test_access_rights_have_the_words_of_other_formats(uri, value):
 
 
 def test_many_of_everything_is_bounded():
-    place = "<geoLocation><geoLocationPoint>53.5 10</geoLocationPoint></geoLocation>"
-    found = item(f"<geoLocations>{place * 5000}</geoLocations><subjects>{'<subject>a</subject>' * 5000}</subjects>")
+    place = "<geoLocation><geoLocationPoint>53.5 {}</geoLocationPoint></geoLocation>"
+    places = "".join(place.format(number / 100) for number in range(5000))
+    found = item(f"<geoLocations>{places}</geoLocations><subjects>{'<subject>a</subject>' * 5000}</subjects>")
     assert len(found.spatial) == 1000
     assert found.keywords == ["a"]
 

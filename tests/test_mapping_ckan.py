@@ -228,6 +228,43 @@ def test_hdx_keeps_the_places_and_themes_of_the_record() -> None:
     ]
 
 
+SQUARE = {"type": "Polygon", "coordinates": [[[1, 2], [3, 2], [3, 4], [1, 4], [1, 2]]]}
+GML = "<gml:Envelope><gml:lowerCorner>1 2</gml:lowerCorner><gml:upperCorner>3 4</gml:upperCorner></gml:Envelope>"
+
+
+@pytest.mark.parametrize(
+    "spatial",
+    [
+        *("POLYGON((1 2, 3 2, 3 4, 1 4))", "1 2 3 4", "ENVELOPE(1, 3, 4, 2)", GML, [1, 2, 3, 4]),
+        *(SQUARE, json.dumps(SQUARE), {"type": "Polygon", "coordinates": [[["1", "2"], [3, 2], [3, 4], [1, 4]]]}),
+    ],
+    ids=["WKT", "a box", "an envelope", "GML", "a list", "GeoJSON", "a text of GeoJSON", "texts for numbers"],
+)
+def test_a_place_in_any_form(spatial: Any) -> None:
+    record = {"id": "a", "title": "A", "resources": [], "spatial_uri": "http://sws.geonames.org/192950/"}
+    for given in ({"spatial": spatial}, {"extras": [{"key": "spatial", "value": spatial}]}):
+        item = mapped({**record, **given, "spatial_text": "Kenya"})
+        place = Place(name="Kenya", uri="http://sws.geonames.org/192950/", geometry=SQUARE)
+        assert (item.spatial, item.flaws) == ([place], [])
+
+
+def test_places_of_many_forms_and_what_can_not_be_read() -> None:
+    listed = [{"text": "Nairobi", "geom": GML}, {"uri": "http://a.org/1", "bbox": "GML"}, {"centroid": "POINT(1 2)"}]
+    record = {"id": "a", "title": "A", "resources": [], "spatial": "POINT(500000 2)", "spatial_coverage": listed}
+    item = mapped({**record, "geographic_coverage": ["Mombasa", "000000:"]})
+    assert item.spatial == [
+        Place(name="Nairobi", geometry=SQUARE),
+        Place(uri="http://a.org/1"),
+        Place(geometry={"type": "Point", "coordinates": [1, 2]}),
+        Place(name="Mombasa"),
+        Place(name="000000:"),
+    ]
+    assert [(flaw, flaw.field) for flaw in item.flaws] == [
+        ("spatial 'POINT(500000 2)' is no place", "spatial"),
+        ("spatial_coverage[1].bbox 'GML' is no place", "spatial_coverage[1].bbox"),
+    ]
+
+
 real = pytest.mark.skipif(not REAL.is_dir(), reason="the shared fixtures are not at hand")
 
 

@@ -198,6 +198,7 @@ def test_depth_is_bounded() -> None:
 
 FRANCE = "http://publications.europa.eu/resource/authority/country/FRA"
 POINT = {"type": "Point", "coordinates": [1, 2]}
+SQUARE = {"type": "Polygon", "coordinates": [[[1, 2], [3, 2], [3, 4], [1, 4], [1, 2]]]}
 TRIANGLE = {"type": "Polygon", "coordinates": [[[1, 2], [3, 2], [3, 4], [1, 2]]]}
 
 
@@ -216,11 +217,40 @@ TRIANGLE = {"type": "Polygon", "coordinates": [[[1, 2], [3, 2], [3, 4], [1, 2]]]
         ({"prefLabel": "Ohio", "bbox": [1, 2]}, [Place(name="Ohio")]),
         ({"@id": FRANCE}, [Place(uri=FRANCE, code="FRA")]),
         (["Ohio", "Utah"], [Place(name="Ohio"), Place(name="Utah")]),
-        ([float("nan"), 2, 3, 4], []),
+        ("1 2 3 4", [Place(geometry=SQUARE)]),
+        ("POLYGON((1 2, 3 2, 3 4))", [Place(geometry=TRIANGLE)]),
+        ([[1, 2, 3, 4], "1,2,1,2"], [Place(geometry=SQUARE), Place(geometry=POINT)]),
+        ({"type": "envelope", "coordinates": [[1, 4], [3, 2]]}, [Place(geometry=SQUARE)]),
+        ("2.0 1.0", [Place(geometry=POINT)]),
+        ("<gml:Point><gml:pos>1 2</gml:pos></gml:Point>", [Place(geometry=POINT)]),
     ],
 )
 def test_spatial(spatial: Any, expected: list[Place]) -> None:
-    assert mapped({**RECORD, "spatial": spatial}).spatial == expected
+    found = mapped({**RECORD, "spatial": spatial})
+    assert found.spatial == expected
+    assert found.flaws == (["spatial.bbox [1, 2] is no place"] if "Ohio" in str(spatial) and "bbox" in spatial else [])
+
+
+@pytest.mark.parametrize(
+    ("spatial", "flaw"),
+    [
+        ([float("nan"), 2, 3, 4], "spatial[0] nan is no place"),
+        ("{{extent:computeSpatialProperty}}", "spatial '{{extent:computeSpatialProperty}}' is no place"),
+        ("500000 5200000", "spatial '500000 5200000' is no place"),
+        ({"geometry": "POINT(1 91)", "bbox": "x"}, "spatial {'bbox': 'x', 'geometry': 'POINT(1 91)'} is no place"),
+    ],
+)
+def test_what_is_no_place_is_a_flaw(spatial: Any, flaw: str) -> None:
+    found = mapped({**RECORD, "spatial": spatial})
+    assert (found.spatial, found.flaws[0]) == ([], flaw)
+
+
+def test_a_box_of_dcat_us_3() -> None:
+    sides = {"westBoundingLongitude": 1, "southBoundingLatitude": "2", "eastBoundingLongitude": 3}
+    found = mapped({**RECORD, "geographicBoundingBox": sides | {"northBoundingLatitude": 4}})
+    assert (found.spatial, found.flaws) == ([Place(geometry=SQUARE)], [])
+    found = mapped({**RECORD, "geographicBoundingBox": sides})
+    assert (found.spatial, len(found.flaws)) == ([], 1)
 
 
 @pytest.mark.parametrize(

@@ -15,6 +15,7 @@ from pyoxigraph import BlankNode, RdfFormat, parse
 from pyoxigraph import Literal as PyoxigraphLiteral
 
 from crawlers.items import Period, Place
+from crawlers.kinds.dcat.mapping.description import Description
 from crawlers.kinds.dcat.mapping.spatial import spatial
 from crawlers.kinds.dcat.mapping.temporal import temporal
 from crawlers.kinds.dcat.mapping.themes import themes
@@ -439,7 +440,12 @@ def test_the_periods_of_a_real_catalogue(number: int, expected: Period | None) -
 
 
 def places_of(description: Graph, *values: Term, language: str | None = None) -> list[Place]:
-    return spatial(description, {DCT + "spatial": list(values)}, language)
+    return spatial(described(description, *values, language=language), DCT + "spatial")
+
+
+def described(description: Graph, *values: Term, language: str | None = None) -> Description:
+    """A dataset with these places."""
+    return Description({**description, "_:set": {DCT + "spatial": list(values)}}, "_:set", language)
 
 
 def shape_of(*written: str, predicate: str = LOCN + "geometry", datatype: str | None = None) -> Any:
@@ -449,6 +455,11 @@ def shape_of(*written: str, predicate: str = LOCN + "geometry", datatype: str | 
     return found[0].geometry if found else None
 
 
+def places(description: Graph, name: str) -> list[Place]:
+    """The places of a node of a catalogue."""
+    return spatial(Description(description, name), *({DCT + "spatial"} & description[name].keys()))
+
+
 def polygon(*polygons: Any) -> dict[str, Any]:
     if len(polygons) == 1:
         return {"type": "Polygon", "coordinates": polygons[0]}
@@ -456,81 +467,77 @@ def polygon(*polygons: Any) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize(
-    ("written", "kind", "coordinates"),
-    [
-        ("POINT(1 2)", "Point", [1, 2]),
-        (" point ( 1.5  -2e0 ) ", "Point", [1.5, -2]),
-        ("POINT Z (1 2 3)", "Point", [1, 2]),
-        ("POINTZM(1 2 3 4)", "Point", [1, 2]),
-        ("POINT(+.5 1.)", "Point", [0.5, 1]),
-        (f"{CRS84} POINT(1 2)", "Point", [1, 2]),
-        ("<urn:ogc:def:crs:OGC:1.3:CRS84> POINT(1 2)", "Point", [1, 2]),
-        (EPSG.format(4326) + " POINT(2 1)", "Point", [1, 2]),
-        ("<urn:ogc:def:crs:EPSG::4326> POINT(2 1)", "Point", [1, 2]),
-        (EPSG.format(4258) + "POINT(2 1)", "Point", [1, 2]),
-        ("SRID=4326;POINT(1 2)", "Point", [1, 2]),
-        ("LINESTRING(1 2, 3 4)", "LineString", [[1, 2], [3, 4]]),
-        ("MULTIPOINT(1 2, 3 4)", "MultiPoint", [[1, 2], [3, 4]]),
-        ("MULTIPOINT((1 2), (3 4))", "MultiPoint", [[1, 2], [3, 4]]),
-        ("MULTILINESTRING((1 2, 3 4))", "MultiLineString", [[[1, 2], [3, 4]]]),
-        (SQUARE_WKT, "Polygon", SQUARE),
-        ("MULTIPOLYGON(((1 2, 3 2, 3 4, 1 4, 1 2)))", "Polygon", SQUARE),
-        ("ENVELOPE(1, 3, 4, 2)", "Polygon", SQUARE),
-        ("BBOX(1, 2, 3, 4)", "Polygon", SQUARE),
-        ("BOX(1 2, 3 4)", "Polygon", SQUARE),
-        ("1,2,3,4", "Polygon", SQUARE),
-        ("1,2,1,2", "Point", [1, 2]),
-        ("northlimit=4; southlimit=2; eastlimit=3; westlimit=1; units=degrees", "Polygon", SQUARE),
-        (json.dumps({"type": "Feature", "geometry": polygon(SQUARE), "properties": None}), "Polygon", SQUARE),
-        (json.dumps({"type": "GeometryCollection", "geometries": [polygon(SQUARE)]}), "Polygon", SQUARE),
-        (json.dumps({"type": "FeatureCollection", "features": [polygon(SQUARE)]}), "Polygon", SQUARE),
-    ],
+    "written", [SQUARE_WKT, "1 2 3 4", json.dumps({"type": "envelope", "coordinates": [[1, 4], [3, 2]]})]
 )
-def test_a_shape(written: str, kind: str, coordinates: Any) -> None:
-    expected = {"type": kind, "coordinates": coordinates}
-    assert shape_of(written) == expected
-    assert [place.geometry for place in places_of({}, Literal(written))] == [expected]
+def test_a_shape_is_one_with_a_node_and_without(written: str) -> None:
+    assert shape_of(written) == polygon(SQUARE)
+    assert places_of({}, Literal(written)) == [Place(geometry=polygon(SQUARE))]
+
+
+GML = "<gml:Envelope><gml:lowerCorner>1 2</gml:lowerCorner><gml:upperCorner>3 4</gml:upperCorner></gml:Envelope>"
+
+
+def test_a_place_whose_shape_is_written_three_times() -> None:
+    """As SEMIC writes it: the rings begin at other corners."""
+    ring = "POLYGON((1 4, 3 4, 3 2, 1 2, 1 4))"
+    node: Node = {
+        DCAT + "bbox": [Literal(ring, None, GEO + "wktLiteral"), Literal(GML, None, GEO + "gmlLiteral")],
+        LOCN + "geometry": [Literal(json.dumps(polygon(SQUARE)), None, GEO + "geoJSONLiteral")],
+    }
+    assert places_of({"_:a": node}, "_:a") == [Place(geometry=polygon(SQUARE))]
+    del node[LOCN + "geometry"]
+    assert places_of({"_:a": node}, "_:a") == [Place(geometry=polygon(SQUARE))]
+
+
+def test_a_box_around_a_shape_is_no_part_of_it() -> None:
+    node: Node = {LOCN + "geometry": literals("POLYGON((1 2, 3 2, 3 4))"), DCAT + "bbox": literals(SQUARE_WKT)}
+    triangle = [[[1, 2], [3, 2], [3, 4], [1, 2]]]
+    assert places_of({"_:a": node}, "_:a") == [Place(geometry=polygon(triangle))]
+    node[LOCN + "geometry"] = literals("POINT(500000 5200000)")
+    assert places_of({"_:a": node}, "_:a") == [Place(geometry=polygon(SQUARE))]
 
 
 @pytest.mark.parametrize(
-    "written",
+    ("description", "value", "found", "flaws"),
     [
-        "POINT(nan 2)",
-        "POINT(1 inf)",
-        "POINT(1e999 2)",
-        "POINT(181 2)",
-        "POINT(1 91)",
-        "POINT(1)",
-        "POINT(1 2 3 4 5)",
-        "POINT(1 2, 3 4)",
-        "POINT EMPTY",
-        "POINT(1 2) and more",
-        "LINESTRING(1 2)",
-        "MULTILINESTRING((1 2))",
-        "POLYGON((1 2, 3 2, 3 4, 1 4))",
-        "POLYGON((1 2, 3 2, 1 2))",
-        "POLYGON(1 2, 3 2, 3 4, 1 2)",
-        "POLYGON((1 2, 3 2, 3 4, 1 2)",
-        "CIRCLE(1 2, 3)",
-        "ENVELOPE(1, 3, 4)",
-        EPSG.format(25832) + " POINT(1 2)",
-        EPSG.format(4326) + " POINT(120 30)",
-        "SRID=3857;POINT(1 2)",
-        "1,2,3,NaN",
-        "1,2,3,95",
-        "1,2,inf,4",
-        '{"type": "Point", "coordinates": [NaN, 1]}',
-        '{"type": "Point", "coordinates": [1, 200]}',
-        '{"type": "Polygon", "coordinates": [[[1, 2]]]}',
-        '{"type": "Point"}',
-        '{"type": "Point", "coordinates": [1, 2]',
-        "POLYGON((" + ",".join(["1 2"] * 60_000) + "))",
+        ({}, Literal("POINT(1 91)"), [], ["spatial 'POINT(1 91)' is no place"]),
+        ({}, Literal("Graz"), [Place(name="Graz")], []),
+        (
+            {"_:a": {RDFS + "label": [Literal("Graz")], LOCN + "geometry": [Literal("GML")]}},
+            *("_:a", [Place(name="Graz")], ["spatial 'GML' is no place"]),
+        ),
+        (
+            {"_:a": {LOCN + "geometry": ["_:b"]}, "_:b": {GEO + "asWKT": [Literal("POINT(1 91)")]}},
+            *("_:a", [], ["spatial 'POINT(1 91)' is no place"]),
+        ),
+        (
+            {"_:a": {"http://a.org/any": [Literal("POINT(1 91)", None, GEO + "wktLiteral")]}},
+            *("_:a", [], ["spatial 'POINT(1 91)' is no place"]),
+        ),
+        (
+            {"_:a": {SCHEMA + "latitude": [Literal("91")], SCHEMA + "longitude": [Literal("181")]}},
+            *("_:a", [], ["spatial {'latitude': '91', 'longitude': '181'} is no place"]),
+        ),
+        (
+            {"_:a": {LOCN + "geometry": [Literal("POINT(1 91)"), Literal("POINT(1 2)")]}},
+            *("_:a", [Place(geometry={"type": "Point", "coordinates": [1, 2]})], []),
+        ),
+        ({"_:a": {DCT + "identifier": [Literal("42 15")]}}, "_:a", [], []),
     ],
-    ids=lambda written: written[:40],
+    ids=[
+        "a text",
+        "a name",
+        "a name and a shape",
+        "a node",
+        "a datatype",
+        "two numbers",
+        "two shapes",
+        "an identifier",
+    ],
 )
-def test_no_shape(written: str) -> None:
-    assert shape_of(written) is None
-    assert not [place for place in places_of({}, Literal(written)) if place.geometry]
+def test_what_can_not_be_read_is_a_flaw(description: Graph, value: Term, found: list[Place], flaws: list[str]) -> None:
+    node = described(description, value)
+    assert (spatial(node, DCT + "spatial"), node.sentences()) == (found, flaws)
 
 
 @pytest.mark.parametrize(
@@ -696,12 +703,12 @@ def test_hostile_places_and_periods_are_bounded(made: Callable[[], str]) -> None
 
 def test_the_places_of_real_catalogues() -> None:
     german = fixture("ckan+ckanext-dcat/dcat/dataset_gov_de.rdf")
-    found = [place for node in german.values() for place in spatial(german, node)]
+    found = [place for name in german for place in places(german, name)]
     ring = [[11.9936, 54.0486], [11.9936, 54.2466], [12.3045, 54.2466], [12.3045, 54.0486], [11.9936, 54.0486]]
     assert {place.uri for place in found} == {None, "http://dcat-ap.de/def/politicalGeocoding/regionalKey/130030000000"}
     assert [place.geometry for place in found if place.geometry] == [polygon([ring])]
     series = fixture("opendatateam+udata/dcat/series.xml")
-    assert [place.geometry["type"] for node in series.values() for place in spatial(series, node) if place.geometry]
+    assert [place.geometry["type"] for name in series for place in places(series, name) if place.geometry]
 
 
 # Themes
@@ -792,6 +799,6 @@ def test_nothing_raises(junk: str) -> None:
         description: Graph = {"_:": node, junk: node, f"_:{junk}": node}
         temporal(description, node)
         themes(description, node)
-        for place in spatial(description, node):
+        for place in spatial(Description(description, junk), *(name for name in node if name.endswith("spatial"))):
             json.dumps(place.geometry, allow_nan=False)
         markdown(junk)

@@ -80,6 +80,19 @@ def fields(**named: Any) -> dict[str, Any]:
     return {"url": URL, "language": None, "fields": {"title": {"value": "t"}} | entries, "extras": {}, "resources": []}
 
 
+def test_places_in_several_forms() -> None:
+    gml = "<gml:Point><gml:pos>1 2</gml:pos></gml:Point>"
+    found = item(fields(spatial=["Sachsen", "1 2 3 4", gml, "http://sws.geonames.org/2842566/"]))
+    assert [(place.name or place.uri, (place.geometry or {}).get("type")) for place in found.spatial] == [
+        *(("Sachsen", None), (None, "Polygon"), (None, "Point"), ("http://sws.geonames.org/2842566/", None))
+    ]
+    assert found.flaws == []
+    found = item(fields(spatial=["Sachsen", "POINT(500000 2)"]))
+    assert ([place.name for place in found.spatial], found.flaws) == (
+        *(["Sachsen"], ["spatial[1] 'POINT(500000 2)' is no place"]),
+    )
+
+
 # --- confidence
 
 

@@ -415,6 +415,9 @@ POINT = {"type": "Point", "coordinates": [9.0, 46.0]}
         ({"circle": "46 9 1000"}, POINT),
         ({"line": "46 9 49 17"}, {"type": "LineString", "coordinates": [[9.0, 46.0], [17.0, 49.0]]}),
         ([{"@type": "GeoShape"}, {"latitude": 46, "longitude": 9}], POINT),
+        ([{"box": "46 9 49"}, {"box": "46 9 49 17"}], POLYGON),
+        ({"@type": "GeoShape", "polygon": "POLYGON((9 46, 17 46, 17 49, 9 49))"}, POLYGON),
+        ({"@type": "Polygon", "type": "Polygon", "coordinates": SQUARE[:1]}, POLYGON),
         ({"box": "46 9 49"}, None),
         ({"box": "1e999 9 49 17"}, None),
         ({"polygon": "200 300 400 500 600 700"}, None),
@@ -425,12 +428,15 @@ POINT = {"type": "Point", "coordinates": [9.0, 46.0]}
 def test_shapes(geo: Any, expected: Any) -> None:
     found = item({"spatialCoverage": {"@type": "Place", "name": "Here", "geo": geo}})
     assert found.spatial == [Place(name="Here", geometry=expected)]
-    assert bool(found.flaws) is (expected is None or isinstance(geo, list))
+    assert [flaw.field for flaw in found.flaws] == ([] if expected else ["spatialCoverage.geo"])
 
 
-def test_geojson_in_json_ld_stays_as_it_is() -> None:
-    (found,) = of({**DATASET, "spatialCoverage": {"geo": POLYGON}})
-    assert found["spatialCoverage"] == {"geo": POLYGON}
+@pytest.mark.parametrize("ring", [SQUARE[0], SQUARE[0][:4], [[500000, 2]] * 4])
+def test_geojson_in_json_ld_stays_as_it_is(ring: Any) -> None:
+    shape = {"type": "Polygon", "coordinates": [ring]}
+    (found,) = of({**DATASET, "spatialCoverage": {"geo": shape}})
+    assert found["spatialCoverage"] == {"geo": shape}
+    assert bool(item(found).flaws) is (ring[0][0] == 500000)
 
 
 def test_distributions() -> None:

@@ -585,9 +585,10 @@ DEEP = {
 }
 
 
+@pytest.mark.parametrize("is_late", [False, True])
 @pytest.mark.parametrize("twice", range(len(DEEP) + 1))
-def test_a_kill_between_any_two_answers_loses_nothing(tmp_path, twice):
-    done, asked = walked(DEEP, tmp_path, twice=twice)
+def test_a_kill_between_any_two_answers_loses_nothing(tmp_path, twice, is_late):
+    done, asked = walked(DEEP, tmp_path, twice=twice, is_late=is_late)
     ids = sorted([*"abcde", "https://example.org/d/1", "https://example.org/d/2"])
     assert sorted(set(done.ids())) == ids
     assert (done.evidence, done.judged) == ({"folders": "file"}, ("complete", 7, 7))

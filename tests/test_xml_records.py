@@ -144,6 +144,10 @@ def test_a_coverage_is_a_place_or_a_period(coverage, place, period):
         ("urn:x-ogc:def:crs:EPSG:6.11:4326", "BoundingBox", ("2 1", "4 3")),
         ("::EPSG:4326", "BoundingBox", ("3 2", "1 4")),
         ("", "WGS84BoundingBox", ("1 2", "3 4")),
+        ("urn:ogc:def:crs:EPSG::25832", "BoundingBox", ("3 2", "1 4")),
+        ("urn:ogc:def:crs:EPSG::RGF93 / Lambert-93 (EPSG:2154)", "BoundingBox", ("3 2", "1 4")),
+        ("urn:ogc:def:crs:EPSG:6.6:4326", "BoundingBox", ("3 2", "1 4")),
+        ("urn:ogc:def:crs:EPSG::25832", "BoundingBox", ("1 2", "3 4")),
     ],
 )
 def test_a_box_in_either_order(crs, name, corners):
@@ -151,6 +155,20 @@ def test_a_box_in_either_order(crs, name, corners):
     inner = f"<ows:LowerCorner>{lower}</ows:LowerCorner><ows:UpperCorner>{upper}</ows:UpperCorner>"
     item = record(f'<ows:{name} crs="{crs}">{inner}</ows:{name}>')
     assert item.spatial[0].geometry["coordinates"][0][:3] == [[1.0, 2.0], [3.0, 2.0], [3.0, 4.0]]
+
+
+def test_a_coverage_may_be_a_box_or_a_point_of_dcmi():
+    box = "name=Western Australia; northlimit=-13.5; southlimit=-35.5; westlimit=112.5; eastlimit=129"
+    item = record(f"<dc:coverage>{box}</dc:coverage><dc:coverage>name=Perth; east=115.9; north=-32</dc:coverage>")
+    found = [(place.name, (place.geometry or {}).get("type")) for place in item.spatial]
+    assert (found, item.flaws) == ([("Perth", "Point"), ("Western Australia", "Polygon")], [])
+
+
+def test_a_box_beyond_degrees_is_a_flaw():
+    inner = "<ows:LowerCorner>500000 5200000</ows:LowerCorner><ows:UpperCorner>600000 5300000</ows:UpperCorner>"
+    item = record(f'<ows:BoundingBox crs="urn:ogc:def:crs:EPSG::25832">{inner}</ows:BoundingBox>')
+    assert item.spatial == []
+    assert item.flaws[-1].startswith('spatial \'<BoundingBox crs="urn:ogc:def:crs:EPSG::25832">')
 
 
 def test_a_box_that_is_none():

@@ -10,12 +10,15 @@ from itertools import chain, islice
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
+from lxml import etree
+
 from crawlers import values
-from crawlers.items import Agent, Dataset, Flaw, License, Place, Relation, Resource
+from crawlers.items import Agent, Dataset, Flaw, License, Relation, Resource
 from crawlers.values import licenses, periods, places
 from crawlers.values.formats import file_type
 from crawlers.values.languages import languages
 from crawlers.values.markup import markdown
+from crawlers.values.record import Record
 from crawlers.values.relations import relation
 from crawlers.xml_records.dublin_core import ACCESS
 
@@ -37,7 +40,6 @@ _LISTS = {"rights": "rightsList"}
 """Lists whose name is not the plural of their parts' name."""
 _COAR = {"c_abf2": "PUBLIC", "c_f1cf": "RESTRICTED", "c_16ec": "RESTRICTED", "c_14cb": "NON_PUBLIC"}
 """COAR's access rights: open, embargoed, restricted, metadata only."""
-_SIDES = ("westBoundLongitude", "southBoundLatitude", "eastBoundLongitude", "northBoundLatitude")
 _BYTES = re.compile(r"([0-9]{1,18}) ?(?:B|bytes?)?", re.IGNORECASE)
 _MOST = 1_000
 """Places, agents and keywords that a record may have."""
@@ -67,7 +69,8 @@ def dataset(element: Any, *, source: str, url: str, language: str | None = None)
     item.contacts = list(_agents(element))
     item.keywords = values.keywords(_texts(element, "subject"))
     item.license, item.access_rights, item.rights = _rights(element)
-    item.spatial = list(_places(element, flaws))
+    given = list(map(_as_json, _all(element, "geoLocation")))
+    item.spatial = places.places_of(Record({}, flaws), [("geoLocation", given)])
     item.provenance = _described(element, "Methods", language)
     item.resources, item.flaws = _resources(element, item), flaws
     item.type = _type(element)
@@ -196,35 +199,14 @@ def _rights(element: Any) -> tuple[License | None, str | None, str | None]:
     return best, access, "\n\n".join(others) or None
 
 
-def _places(element: Any, flaws: list[Flaw]) -> Iterator[Place]:
-    for each in _all(element, "geoLocation"):
-        name, shapes = _first(each, "geoLocationPlace"), list(_shapes(each))
-        geometry = places.outline(*(text for text in shapes if text))
-        if shapes and geometry is None:
-            flaws.append(Flaw("a geoLocation is no place on Earth", "geoLocation"))
-        if name or geometry:
-            yield Place(name=name, geometry=geometry)
-
-
-def _shapes(element: Any) -> Iterator[str]:
-    """Yield boxes as ``west,south,east,north``, points and polygons as WKT; kernels before 4 have them as one text."""
-    for box in _all(element, "geoLocationBox"):
-        sides = [_first(box, name) for name in _SIDES]
-        south_first = (_text(box) or "").replace(",", " ").split()
-        old = [south_first[place] for place in (1, 0, 3, 2)] if len(south_first) == 4 else []
-        yield ",".join(map(str, sides if all(sides) else old))
-    for point in element.iterchildren("{*}geoLocationPoint"):
-        yield f"POINT({_position(point)})"
-    for polygon in element.iterchildren("{*}geoLocationPolygon"):
-        yield f"POLYGON(({', '.join(map(_position, _all(polygon, 'polygonPoint')))}))"
-
-
-def _position(point: Any) -> str:
-    """Return longitude and latitude; kernels before 4 have the latitude first."""
-    longitude, latitude = _first(point, "pointLongitude"), _first(point, "pointLatitude")
-    if longitude and latitude:
-        return f"{longitude} {latitude}"
-    return " ".join(reversed((_text(point) or "").replace(",", " ").split()[:2]))
+def _as_json(element: Any) -> Any:
+    """Return an element as DataCite's JSON has it: its text, or its children by name, several in a list."""
+    found: dict[str, Any] = {}
+    for child in element.iterchildren("*"):
+        found.setdefault(etree.QName(child).localname, []).append(_as_json(child))
+    if not found:
+        return _text(element) or ""
+    return {name: each if len(each) > 1 or name == "polygonPoint" else each[0] for name, each in found.items()}
 
 
 def _resources(element: Any, item: Dataset) -> list[Resource]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from typing import TYPE_CHECKING, Any
+from xml.sax.saxutils import escape, quoteattr
 
 from lxml import etree
 
@@ -35,7 +36,7 @@ _ACCESS_IRI = "http://publications.europa.eu/resource/authority/access-right/"
 _OPEN_AIRE = "info:eu-repo/semantics/"
 _DOI = re.compile(r"(?:https?://(?:dx\.)?doi\.org/|doi:\s*)?(10\.[0-9]{4,9}/\S{1,300})", re.IGNORECASE)
 _LANGUAGE = "{http://www.w3.org/XML/1998/namespace}lang"
-_NUMBER = re.compile(r"-?[0-9]{1,3}(?:\.[0-9]{0,20})?(?:E-?[0-9]{1,2})?", re.IGNORECASE)
+_CORNERS = ("LowerCorner", "UpperCorner")
 
 
 def recognise(element: Any) -> str | None:
@@ -113,19 +114,11 @@ def _statement(name: str, text: str, language: str | None) -> tuple[str, Any]:
 
 
 def _boxes(element: Any) -> Iterator[str]:
-    """Yield the boxes of OGC's ows namespace as west, south, east, north.
-
-    An URN of EPSG has the latitude first, anything else the longitude. Old GeoNetworks swap west and east, so the
-    corners are sorted.
-    """
+    """Yield the boxes of OGC's ows namespace, without its prefix."""
     for box in element.iterchildren("{*}BoundingBox", "{*}WGS84BoundingBox"):
-        numbers = [float(each) for each in _NUMBER.findall(" ".join(_text(corner)[:200] for corner in box))]
-        if len(numbers) != 4:
-            continue
-        is_latitude_first = "epsg" in (crs := box.get("crs", "").lower()) and crs.startswith(("urn", "http"))
-        pairs = (numbers[0::2], numbers[1::2])
-        latitudes, longitudes = pairs if is_latitude_first else reversed(pairs)
-        yield f"{min(longitudes)},{min(latitudes)},{max(longitudes)},{max(latitudes)}"
+        name, corners = etree.QName(box).localname, (_text(corner)[:200] for corner in box.iterchildren("*"))
+        inner = "".join(f"<{tag}>{escape(text)}</{tag}>" for tag, text in zip(_CORNERS, corners, strict=False))
+        yield f"<{name} crs={quoteattr(box.get('crs', ''))}>{inner}</{name}>"
 
 
 def _texts(element: Any, *names: str) -> list[str]:

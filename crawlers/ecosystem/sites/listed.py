@@ -6,7 +6,6 @@ Each is the fields of a `crawlers.items.Site` that are known before it is visite
 from __future__ import annotations
 
 import csv
-import json
 import re
 from math import isfinite
 from typing import TYPE_CHECKING, Any
@@ -17,7 +16,7 @@ from crawlers.exceptions import ArgumentError
 from crawlers.kinds.ckan.api import identity
 from crawlers.store import sources_file
 from crawlers.values.countries import country, country_of_host
-from crawlers.values.places import outline
+from crawlers.values.geometries import geometry
 from crawlers.values.record import Record
 
 if TYPE_CHECKING:
@@ -209,7 +208,7 @@ def _degrees(text: str) -> float | None:
 
 
 def _centre(spatial: Any) -> tuple[float | None, float | None]:
-    shape = outline(spatial if isinstance(spatial, str) else json.dumps(spatial)) if spatial else None
+    shape = geometry(spatial)
     if shape is None:
         return None, None
     longitudes, latitudes = zip(*_positions(shape["coordinates"]), strict=True)

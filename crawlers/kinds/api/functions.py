@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING, Any
 from jmespath.functions import Functions as Standard  # type: ignore[import-untyped]
 from jmespath.functions import signature
 
-from crawlers.items import Checksum, Period, Place
+from crawlers.items import Checksum, Period
 from crawlers.values.checksums import checksum
+from crawlers.values.geometries import geometry
 from crawlers.values.languages import language
 from crawlers.values.markup import markdown
 from crawlers.values.moment import written
 from crawlers.values.periods import any_period
-from crawlers.values.places import any_place, box, geometry
+from crawlers.values.places import place
 from crawlers.values.record import parse
 
 if TYPE_CHECKING:
@@ -83,19 +84,14 @@ class Functions(Standard):  # type: ignore[misc]
 
     @signature(ANY)  # type: ignore[untyped-decorator]
     def _func_place(self, value: Any) -> dict[str, Any] | None:
-        """Return ``{name, uri, geometry}`` of a name, WKT, GeoJSON (in a text, too) or a box ``w,s,e,n``."""
-        found = place_of(value)
+        """Return ``{name, uri, geometry}`` of a name, an IRI, or a shape in any notation."""
+        found = place(value)
         return asdict(found) if found else None
 
     @signature(ANY)  # type: ignore[untyped-decorator]
     def _func_bbox(self, value: Any) -> dict[str, Any] | None:
-        """Return the polygon of a box of four numbers, or of six: west, south, (low,) east, north (, high)."""
-        numbers = (
-            [each for each in value if _is_number(each)] if isinstance(value, list) and len(value) in (4, 6) else []
-        )
-        if len(numbers) == 6:
-            numbers = [*numbers[:2], *numbers[3:5]]
-        return box(",".join(map(str, numbers))) if len(numbers) == 4 else None
+        """Return the shape of a box of four numbers, or of six: west, south, (low,) east, north (, high)."""
+        return geometry(value) if isinstance(value, list) and len(value) in (4, 6) else None
 
     @signature(ANY, ANY)  # type: ignore[untyped-decorator]
     def _func_zip(self, names: Any, values: Any) -> Any:
@@ -155,18 +151,6 @@ def period_of(value: Any) -> Period | None:
 
 def _end(value: Any) -> str:
     return str(value)[:100].strip().replace("/", "-") if value and isinstance(value, str | int) else ".."
-
-
-def place_of(value: Any) -> Place | None:
-    """Return the place of a text in any notation, or of a GeoJSON geometry or feature.
-
-    >>> place_of("Graz").name, place_of({"type": "Point", "coordinates": [15, 47]}).geometry["type"], place_of(7)
-    ('Graz', 'Point', None)
-    """
-    if isinstance(value, str):
-        return any_place(value)
-    found = geometry(value)
-    return Place(geometry=found) if found else None
 
 
 def _translations(value: Any) -> Iterator[tuple[str | None, str]]:

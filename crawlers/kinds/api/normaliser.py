@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from crawlers import values
 from crawlers.fields import specs
-from crawlers.items import Agent, Dataset, License, Place, Relation, Resource, Service
-from crawlers.kinds.api.functions import checksum_of, period_of, place_of
+from crawlers.items import Agent, Dataset, License, Relation, Resource, Service
+from crawlers.kinds.api.functions import checksum_of, period_of
 from crawlers.values.codes import code
 from crawlers.values.formats import file_type
 from crawlers.values.frequencies import frequency
@@ -17,6 +17,7 @@ from crawlers.values.licenses import license as license_of
 from crawlers.values.licenses import stated
 from crawlers.values.linked import ADDRESS, LinkedRecord
 from crawlers.values.linked import iri as iri_of
+from crawlers.values.places import places
 from crawlers.values.relations import relation
 from crawlers.values.resolutions import duration, metres
 
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from crawlers.items import Checksum, Period
 
 _MOST = 1_000
-"""Agents and places of a record."""
+"""Agents of a record."""
 _LARGEST = 10**18
 """Bytes of a file; a larger number is none of a file's."""
 
@@ -51,45 +52,18 @@ class Normaliser(LinkedRecord):
         return languages(self.texts(name))
 
     def contacts(self, name: str) -> list[Agent]:
-        self.count(name, "agents")
+        """Return the agents; that there are more than are kept is a flaw."""
+        if (number := len(self.many(name))) > _MOST:
+            self.flaw(f"{self.path}{name}: {number} agents, {_MOST} are read: the document has all", name, "cut_value")
         return list(self.people(name, "contact"))
 
-    def count(self, name: str, what: str) -> None:
-        """Note as a flaw that a field has more values than are kept."""
-        if (number := len(self.many(name))) > _MOST:
-            self.flaw(f"{self.path}{name}: {number} {what}, {_MOST} are read: the document has all", name, "cut_value")
-
     def people(self, name: str, role: str) -> Iterator[Agent]:
-        """Yield the agents of texts and of ``{name, email, url, uri, role}``."""
+        """Yield the agents of texts and of objects with the fields of `Agent`."""
         for node in islice(self.nodes(name, text=_named), _MOST):
-            agent = Agent(
-                name=node.text("name"),
-                uri=iri_of(node.text("uri")),
-                email=node.email("email"),
-                url=node.link("url"),
-            )
+            agent = Agent(**_made(node, Agent))
             if agent.name or agent.uri or agent.email or agent.url:
-                agent.role = node.text("role") or role
+                agent.role = agent.role or role
                 yield agent
-
-    def places(self, name: str) -> list[Place]:
-        """Return the places of texts, of GeoJSON, and of ``{name, code, uri, geometry}``."""
-        self.count(name, "places")
-        return [place for where, value in self.many(name)[:_MOST] if (place := self._place(where, value))]
-
-    def _place(self, where: str, value: Any) -> Place | None:
-        if not isinstance(value, dict) or "coordinates" in value or "geometries" in value or "type" in value:
-            return place_of(value)
-        node = self.node(where, value)
-        geometry = node.value("geometry")
-        outlined = place_of(geometry) if geometry else None
-        found = Place(
-            name=node.text("name"),
-            code=node.text("code"),
-            uri=iri_of(node.text("uri")),
-            geometry=outlined.geometry if outlined else None,
-        )
-        return found if found.name or found.code or found.uri or found.geometry else None
 
     def terms(self, name: str) -> License | None:
         """Return the first licence of texts and of ``{id, uri, title, text}``."""
@@ -168,19 +142,15 @@ def _relations(record: Normaliser, name: str) -> list[Relation]:
 
 
 def _services(record: Normaliser, name: str) -> list[Service]:
-    """Return the services of addresses and of ``{uri, title, description, endpoint_url, endpoint_description}``."""
-    found = [
-        Service(
-            uri=iri_of(each.text("uri")),
-            title=each.text("title"),
-            description=each.markdown("description"),
-            endpoint_url=each.link("endpoint_url"),
-            endpoint_description=each.text("endpoint_description"),
-            conforms_to=each.references("conforms_to"),
-        )
-        for each in islice(record.nodes(name, text=lambda text: {"endpoint_url": text}), _MOST)
-    ]
+    """Return the services of addresses and of objects with the fields of `Service`."""
+    nodes = islice(record.nodes(name, text=lambda text: {"endpoint_url": text}), _MOST)
+    found = [Service(**_made(each, Service)) for each in nodes]
     return [each for each in found if each.uri or each.title or each.endpoint_url]
+
+
+def _made(node: Normaliser, item: type) -> dict[str, Any]:
+    """Return the fields of an object, in the form that items have."""
+    return {name: _READERS[spec.kind](node, name) for name, spec in specs(item).items() if node.fields.get(name)}
 
 
 def _named(text: str) -> dict[str, Any]:
@@ -188,7 +158,8 @@ def _named(text: str) -> dict[str, Any]:
 
 
 _READERS: dict[str, Callable[[Normaliser, str], Any]] = {
-    "text": Normaliser.text,
+    **dict.fromkeys(("text", "reference"), LinkedRecord.text),
+    "email": LinkedRecord.email,
     "markdown": Normaliser.markdown,
     "moment": Normaliser.moment,
     "stamp": stamp,
@@ -205,7 +176,7 @@ _READERS: dict[str, Callable[[Normaliser, str], Any]] = {
     "checksum": _checksum,
     "license": Normaliser.terms,
     "period": temporal,
-    "places": Normaliser.places,
+    "places": places,
     "agent": _agent,
     "agents": Normaliser.contacts,
     "relations": _relations,

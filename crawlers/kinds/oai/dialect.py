@@ -422,7 +422,7 @@ class OAI(Dialect[Question]):
         """How many records have come."""
         return sum(self.crawl.records.count(name) for name in _LISTS)
 
-    def untold(self, walk: Walk[Question], fault: Fault) -> Walk[Question] | None:  # noqa: ARG002
+    def untold(self, walk: Walk[Question], fault: Fault) -> Walk[Question] | None:
         """Return what comes next, where the repository does not say what it is: that is a help, no need."""
         return self.told(walk, None) if walk.purpose == "count" else None
 

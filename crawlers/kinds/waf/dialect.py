@@ -169,7 +169,7 @@ class Folders(Tree[Place]):
         self.crawl.failed("parse", error, response.request)
         page.lost += 1
 
-    def ending(self, fault: Fault, walk: Walk[Place]) -> ListingPage[Place] | None:  # noqa: ARG002
+    def ending(self, fault: Fault, walk: Walk[Place]) -> ListingPage[Place] | None:
         """Return the end of a record that did not come."""
         return ListingPage(is_limited=False, lost=1) if walk.ask.is_leaf else None
 

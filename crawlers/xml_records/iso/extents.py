@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from crawlers import values
 from crawlers.items import Period, Place
+from crawlers.values.geometries import box as rectangle
+from crawlers.values.geometries import degrees, fault
 from crawlers.values.periods import between, envelope, is_reversed
-from crawlers.values.places import box as rectangle
-from crawlers.values.places import outline
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from crawlers.xml_records.iso.part import Part
 
 _OPEN = ("now", "unknown", "before", "after", "..")
-_NARROWEST = 90
-"""Degrees. West beyond east by less is a mistake: as a box across the antimeridian it would span most of the Earth."""
 _SHOWN = 60
 _SIDES = ("west", "south", "east", "north")
 
@@ -42,44 +40,15 @@ def _named(text: str | None, address: str | None = None) -> Place:
 
 
 def _box(box: Part) -> Place | None:
-    """Return the place of a box; one that crosses the 180th meridian is two polygons, as RFC 7946 asks."""
     texts = [box.text(side) for side in _SIDES]
     if not any(texts) or box.text("is_inside") in ("false", "0"):
         return None
-    sides: list[Any] = [_degrees(text or "") for text in texts]
-    if fault := _fault(sides):
+    sides = [degrees(text) for text in texts]
+    if wrong := fault(sides):
         written = ", ".join(str(text)[:20] for text in texts)
-        box.context.flaws.flaw(f"the box {written} (west, south, east, north) {fault}", "spatial")
+        box.context.flaws.flaw(f"the box {written} (west, south, east, north) {wrong}", "spatial")
         return None
-    west, south, east, north = sides
-    if west <= east:
-        return Place(geometry=rectangle(f"{west},{south},{east},{north}"))
-    return Place(geometry=outline(f"{west},{south},180,{north}", f"-180,{south},{east},{north}"))
-
-
-def _degrees(text: str) -> float | None:
-    """
-    >>> _degrees("14,5"), _degrees(" -3.2 "), _degrees("nan"), _degrees("14° 30'")
-    (14.5, -3.2, None, None)
-    """
-    try:
-        number = float(text[:40].replace(",", "."))
-    except ValueError:
-        return None
-    return number if abs(number) < 1e9 else None
-
-
-def _fault(sides: list[Any]) -> str | None:
-    if None in sides:
-        return "is not four numbers"
-    if not any(sides):
-        return "is 0 on all sides"
-    west, south, east, north = sides
-    if max(abs(west), abs(east)) > 180 or max(abs(south), abs(north)) > 90:
-        return "is not in degrees, or its sides are swapped"
-    if 0 < west - east < _NARROWEST:
-        return "has its west east of its east"
-    return "has its south north of its north" if south > north else None
+    return Place(geometry=rectangle(*sides))
 
 
 def period(identification: Part) -> Period | None:

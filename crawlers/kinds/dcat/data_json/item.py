@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from crawlers import values
 from crawlers.items import Agent, Dataset
 from crawlers.kinds.dcat.data_json.catalogue import identity
-from crawlers.kinds.dcat.data_json.coverage import spatial, temporal
+from crawlers.kinds.dcat.data_json.coverage import temporal
 from crawlers.kinds.dcat.data_json.details import BY_KIND, relations, samples
 from crawlers.kinds.dcat.data_json.distribution import resources
 from crawlers.kinds.dcat.mapping.rights import unanimous
@@ -17,6 +17,7 @@ from crawlers.values.frequencies import frequency
 from crawlers.values.licenses import agreed
 from crawlers.values.licenses import license as license_of
 from crawlers.values.linked import ADDRESS, AgentNames, LinkedRecord, iri
+from crawlers.values.places import places
 from crawlers.values.record import Fields
 
 if TYPE_CHECKING:
@@ -24,14 +25,7 @@ if TYPE_CHECKING:
 
     from crawlers.items import License, Resource
 
-_AGENTS = AgentNames(
-    names=("name", "fn", "prefLabel", "label", "title", "organization-name"),
-    parts=("given-name", "family-name"),
-    emails=("hasEmail", "email", "mbox"),
-    pages=("hasURL", "homepage", "url"),
-    iris=(),
-    above="subOrganizationOf",
-)
+_AGENTS = AgentNames("data_json", parts=("given-name", "family-name"), above="subOrganizationOf")
 _ROLES = ("creator", "contributor", "rightsHolder")
 _BETWEEN_KEYWORDS = re.compile(r"[,;|\n、，；،؛]")
 
@@ -50,7 +44,7 @@ def dataset(record: dict[str, Any], *, source: str, id: str) -> Dataset:  # noqa
     item.uri = fields.iri() or values.url(item.identifier)
     item.publisher = next(fields.agents("publisher", "publisher", _AGENTS, _named), None)
     item.contacts = _contacts(fields)
-    item.temporal, item.spatial = temporal(fields), spatial(fields)
+    item.temporal = temporal(fields)
     item.resources = resources(fields, id)
     item.access_rights = item.access_rights or _agreed_access(fields)
     item.license = item.license or inherited(item.rights, item.resources)
@@ -114,8 +108,9 @@ _DATASET = Fields.of(
         "keywords": lambda fields, *names: values.keywords(fields.texts(*names), _BETWEEN_KEYWORDS),
         "themes": lambda fields, *names: named_themes(text for name in names for text in fields.texts(name)),
         "sample": samples,
+        "spatial": places,
         "frequency": _frequency,
         "relations": relations,
     },
-    without=("identifier", "uri", "temporal", "spatial"),
+    without=("identifier", "uri", "temporal"),
 )

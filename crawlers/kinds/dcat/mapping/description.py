@@ -46,6 +46,7 @@ class Description(Record):
         self.nodes = nodes
         self.term = term
         self.language = language
+        self.path = ""
         self.fields: Node = nodes.get(term, _NOTHING) if isinstance(term, str) else _NOTHING
         self.flaws = [] if flaws is None else flaws
 

@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from crawlers.items import Dataset, Place
-from crawlers.kinds.dcat.mapping.description import properties
+from crawlers.items import Place
 from crawlers.kinds.dcat.mapping.translations import label, languages_first
 from crawlers.rdf.namespaces import DCAT, DCT, GEO, LOCN, RDFS, SCHEMA, SCHEMA_HTTPS, SKOS
 from crawlers.rdf.terms import Literal, is_blank
 from crawlers.values import places
+from crawlers.values.geometries import frozen, geometry, is_unmistakable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from crawlers.kinds.dcat.mapping.description import Description
     from crawlers.rdf.terms import Graph, Node, Term
 
 _WGS84 = "http://www.w3.org/2003/01/geo/wgs84_pos#"
-_SPATIAL = properties(Dataset, "spatial")
 _NAMES = (
     *(SKOS + "prefLabel", RDFS + "label", LOCN + "geographicName", DCT + "title"),
     *(SCHEMA + "name", SCHEMA_HTTPS + "name"),
@@ -28,31 +27,31 @@ _SHAPES = (
     *(LOCN + "geometry", DCAT + "bbox", DCAT + "centroid", SCHEMA + "geo", SCHEMA_HTTPS + "geo"),
     *(GEO + name for name in ("hasGeometry", "defaultGeometry", "hasDefaultGeometry", "hasBoundingBox", "hasCentroid")),
 )
-_LATITUDES = (_WGS84 + "lat", SCHEMA + "latitude", SCHEMA_HTTPS + "latitude")
-_LONGITUDES = (_WGS84 + "long", SCHEMA + "longitude", SCHEMA_HTTPS + "longitude")
-_CORNERS = (SCHEMA + "box", SCHEMA_HTTPS + "box")
-
+_WRITTEN = frozenset((*_SHAPES, *(GEO + name for name in ("asWKT", "asGML", "asGeoJSON"))))
+"""What leads to the text of a shape, and to nothing else."""
+_ROUGH = (DCAT + "bbox", DCAT + "centroid", GEO + "hasBoundingBox", GEO + "hasCentroid")
+"""What counts where there is no shape more exact."""
+_WORDS = {
+    **{schema + name: name for schema in (SCHEMA, SCHEMA_HTTPS) for name in ("box", "polygon", "line", "circle")},
+    **{schema + name: name for schema in (SCHEMA, SCHEMA_HTTPS) for name in ("latitude", "longitude")},
+    _WGS84 + "lat": "latitude",
+    _WGS84 + "long": "longitude",
+}
 _DEEPEST = 2  # Location, schema:geo, GeoShape
-_NUMBER = re.compile(r"[-+]?(?:[0-9]++(?:\.[0-9]*+)?|\.[0-9]++)(?:[eE][-+]?[0-9]++)?+(?![0-9A-Za-z.])")
-_LONGEST_BOX = 1_000
 
 
-def spatial(description: Graph, node: Node, language: str | None = None) -> list[Place]:
+def spatial(node: Description, *names: str) -> list[Place]:
     """Return places sorted by name, for RDF has no order, each once.
 
     All polygons of a place, whatever predicate has them and in whatever notation, are one geometry; see
-    `crawlers.values.places.outline`. Of names in several languages one is taken.
-
-    >>> spatial({}, {DCT + "spatial": [Literal("Graz"), "http://sws.geonames.org/2778067/"]})
-    [Place(name='Graz', ...), Place(..., uri='http://sws.geonames.org/2778067/', geometry=None)]
-    >>> place = {LOCN + "geometry": [Literal("POINT(15.4 47.1)", None, GEO + "wktLiteral")]}
-    >>> spatial({"_:a": place}, {DCT + "spatial": ["_:a"]})[0].geometry
-    {'type': 'Point', 'coordinates': [15.4, 47.1]}
+    `crawlers.values.geometries.geometry`. Of names in several languages one is taken.
     """
-    values = [value for predicate in _SPATIAL if predicate in node for value in node[predicate]]
+    values = [value for name in names for value in node.fields[name]]
     if len(values) > 1:
-        values = _in_one_language(values, language)
-    found = [place for value in values if (place := _place(description, value, language))]
+        values = _in_one_language(values, node.language)
+    written = [value.value for value in values if isinstance(value, Literal)]
+    found = [place for value in values if isinstance(value, str) and (place := _described(node.at(value)))]
+    found += places.places_of(node, [("spatial", text) for text in sorted(written)])
     return _in_order(found) if len(found) > 1 else found
 
 
@@ -63,7 +62,7 @@ def _in_order(found: list[Place]) -> list[Place]:
 
 def _key(place: Place) -> tuple[bool, str, str, str]:
     shape = place.geometry
-    written = f"{shape['type']} {places.frozen(shape['coordinates'])}" if shape else ""
+    written = f"{shape['type']} {frozen(shape['coordinates'])}" if shape else ""
     return not place.name, place.name or "", place.uri or "", written
 
 
@@ -74,12 +73,17 @@ def _in_one_language(values: list[Term], language: str | None) -> list[Term]:
     return [each for each in values if not isinstance(each, Literal) or each.language in (None, chosen)]
 
 
-def _place(description: Graph, value: Term, language: str | None) -> Place | None:
-    if isinstance(value, Literal):
-        return places.any_place(value.value)
-    node = description.get(value) or {}
-    place = Place(name=label(node, _NAMES, language), code=places.country(value), uri=_uri(value, node))
-    place.geometry = places.outline(*_shapes(description, node, _DEEPEST)) if node else None
+def _described(node: Description) -> Place | None:
+    """Return the place of an IRI or a blank node."""
+    uri, fields = str(node.term), node.fields
+    place = Place(name=label(fields, _NAMES, node.language), code=places.country(uri), uri=_uri(uri, fields))
+    if fields:
+        rough = {name: fields[name] for name in _ROUGH if name in fields}
+        exact = [*_shapes(node.nodes, {name: each for name, each in fields.items() if name not in rough}, _DEEPEST)]
+        shapes = [*exact, *_shapes(node.nodes, rough, _DEEPEST)]
+        place.geometry = geometry(*(shape for _, shape in exact)) or geometry(*(shape for _, shape in shapes))
+        if not place.geometry and (meant := [shape for is_meant, shape in shapes if is_meant]):
+            places.note(node, "spatial", min(meant, key=str))
     return place if place.name or place.uri or place.geometry else None
 
 
@@ -90,18 +94,19 @@ def _uri(iri: str, node: Node) -> str | None:
     return min((each for each in units if isinstance(each, str) and not is_blank(each)), default=None)
 
 
-def _shapes(description: Graph, node: Node, depth: int) -> Iterator[str]:
-    """Yield what may be a shape: all literals but names, also those of geometries that have a node to themselves."""
+def _shapes(description: Graph, node: Node, depth: int) -> Iterator[tuple[bool, Any]]:
+    """Yield what may be a shape, and whether it must be one: also that of a node which belongs to it."""
+    words: dict[str, str] = {}
     for predicate, values in node.items():
+        if word := _WORDS.get(predicate):
+            words[word] = label(node, (predicate,)) or ""
+            continue
         for value in values if predicate not in _NAMES else ():
             if isinstance(value, Literal):
-                yield value.value
+                is_meant = predicate in _WRITTEN or (value.datatype or "").startswith(GEO)
+                if is_meant or is_unmistakable(value.value):
+                    yield is_meant, value.value
             elif depth and predicate in _SHAPES and value in description:
                 yield from _shapes(description, description[value], depth - 1)
-    latitude, longitude = label(node, _LATITUDES), label(node, _LONGITUDES)
-    if latitude and longitude:
-        yield f"POINT({longitude} {latitude})"
-    corners = _NUMBER.findall((label(node, _CORNERS) or "")[:_LONGEST_BOX])
-    if len(corners) == 4:  # schema.org writes the south-west corner, then the north-east, latitude first
-        south, west, north, east = corners
-        yield f"{west},{south},{east},{north}"
+    if words:
+        yield True, words

@@ -15,7 +15,7 @@ from crawlers.values.languages import languages
 from crawlers.values.licenses import stated
 from crawlers.values.markup import markdown
 from crawlers.values.periods import envelope
-from crawlers.values.places import place
+from crawlers.values.places import places_of
 from crawlers.values.record import Record
 from crawlers.values.relations import relations
 from crawlers.values.resolutions import duration, metres
@@ -203,7 +203,7 @@ BY_KIND: dict[str, Callable[[Entries, str], Any]] = {
     "metres": lambda fields, name: fields.read(metres, name),
     "duration": lambda fields, name: fields.read(duration, name),
     "languages": lambda fields, name: languages(fields.texts(name)),
-    "places": lambda fields, name: [found for text in fields.texts(name) if (found := place(text))],
+    "places": lambda fields, name: places_of(fields, [(name, fields.texts(name))]),
     "relations": lambda fields, name: relations(fields.texts(name)),
     "agent": lambda fields, name: fields.agent(name, f"{name}_email"),
 }

@@ -8,7 +8,7 @@ from itertools import islice
 from typing import Any
 
 from crawlers.kinds.html.schema_org.addresses import resolved
-from crawlers.values.places import geometry
+from crawlers.values.geometries import geometry, is_geojson
 
 SCHEMA = "https://schema.org/"
 
@@ -132,8 +132,12 @@ class Document:
         return self._object(value, context, name, deepest - 1) if isinstance(value, dict) else value
 
     def _object(self, value: dict[str, Any], context: Context, name: str, deepest: int) -> Any:
-        if "coordinates" in value:  # GeoJSON, whose type is none of JSON-LD's
-            return geometry(value)
+        if "coordinates" in value and is_geojson(value):  # its type is none of JSON-LD's
+            given = value["coordinates"]
+            return {
+                "type": value["type"],
+                "coordinates": given if geometry(value) else self.plain(given, deepest=deepest),
+            }
         if "@context" in value:
             context = context.inner(value["@context"])
         for wrapped in ("@list", "@set", *(() if "@language" in value else ("@value",))):

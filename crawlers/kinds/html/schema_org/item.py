@@ -6,15 +6,17 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from crawlers import values
+from crawlers.fields import specs
 from crawlers.items import Agent, Checksum, Dataset, Resource
 from crawlers.kinds.dcat.data_json.details import BY_KIND
 from crawlers.kinds.dcat.data_json.distribution import identify
 from crawlers.kinds.dcat.data_json.item import inherited
 from crawlers.kinds.dcat.mapping.themes import named_themes
-from crawlers.kinds.html.schema_org.coverage import region, spatial, temporal
+from crawlers.kinds.html.schema_org.coverage import region, temporal
 from crawlers.values.checksums import checksum
 from crawlers.values.formats import file_type
 from crawlers.values.linked import AgentNames, LinkedRecord, agent_name, iri, related
+from crawlers.values.places import places
 from crawlers.values.record import Fields
 
 if TYPE_CHECKING:
@@ -22,14 +24,7 @@ if TYPE_CHECKING:
 
     from crawlers.items import Relation
 
-_AGENTS = AgentNames(
-    names=("name", "legalName", "alternateName"),
-    parts=("givenName", "familyName"),
-    emails=("email",),
-    pages=("url", "homepage"),
-    iris=("sameAs", "identifier"),
-    above="",
-)
+_AGENTS = AgentNames("schema_org", parts=("givenName", "familyName"))
 _ROLES = {
     "contactPoint": "contact",
     "creator": "creator",
@@ -57,7 +52,7 @@ _DOI = re.compile(r"(?:^|doi\.org/|doi:\s?)10\.[0-9]{4,9}/\S", re.IGNORECASE)
 _IDENTIFIERS = ("value", "identifier", "@value", "url", "@id", "name")
 _MOST_DIGITS = 30
 _LISTS = ("distribution", "encoding", "associatedMedia")
-_CHECKSUMS = ("sha256", "sha512", "sha1", "md5")
+_CHECKSUMS = specs(Checksum)["value"].schema_org
 _BYTES = re.compile(
     r"([0-9]{1,3}(?:[.,'\u2019 \u00a0\u202f][0-9]{3}){1,5}|[0-9]{1,18}) ?(?:b|bytes?|octets?|oct\.?|байт[а-я]*)",
     re.IGNORECASE,
@@ -76,7 +71,7 @@ def dataset(record: dict[str, Any], *, source: str, id: str) -> Dataset:  # noqa
     item.publisher, item.contacts = next(iter(publishers), None), _contacts(fields, publishers[1:])
     item.identifier = _identifier(record) or id
     item.uri = fields.iri() or values.url(item.identifier)
-    item.temporal, item.spatial = temporal(fields), spatial(fields)
+    item.temporal = temporal(fields)
     item.country, item.state, item.city = region(fields)
     item.resources = _resources(fields, id)
     item.license = item.license or inherited(item.rights, item.resources)
@@ -229,9 +224,10 @@ _DATASET = Fields.of(
         "rights": _rights,
         "access_rights": _access_rights,
         "relations": _relations,
+        "spatial": places,
         "sample": lambda fields, *names: list(filter(None, map(_address, fields.nodes(*names, text=_addressed)))),
     },
-    without=("identifier", "uri", "temporal", "spatial", "country", "state", "city"),
+    without=("identifier", "uri", "temporal", "country", "state", "city"),
 )
 _FILE = Fields.of(
     Resource,
