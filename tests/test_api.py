@@ -1050,6 +1050,29 @@ def test_a_part_of_a_file_is_not_the_file(tmp_path):
     assert (len(done.items), done.kinds()) == (10, {"truncated": 1})
 
 
+@pytest.mark.parametrize("body", ["null", "[]", '["links"]', '"later"', "0", "[null]"])
+@pytest.mark.parametrize("is_cured", [True, False])
+def test_a_file_of_a_tree_that_is_no_object_is_asked_for_once_more_and_then_missing(tmp_path, body, is_cured):
+    """So what it names is unknown, and nothing is taken for gone."""
+    files, count = tree(), iter(range(100))
+
+    def answer(asked):
+        if asked.path == "/1/catalog.json" and (not next(count) or not is_cured):
+            return Answer(body.encode())
+        return Answer(json.dumps(files[asked.path]).encode())
+
+    with Site(answer) as site:
+        done = walk(generic.API, answers_of(site), tmp_path, portal=f"{site.url}/catalog.json", kind="stac-static")
+    asked = [one.path for one in site.asked]
+    assert asked.count("/1/catalog.json") == 2
+    assert len(asked) == len({*asked}) + 1
+    if is_cured:
+        assert (done.judged, done.errors) == (("complete", 15, 15), [])
+    else:
+        assert (done.judged[0], len(done.items), done.kinds()) == ("incomplete", 10, {"not_json": 1})
+        assert done.errors[0].error == f"the answer is no file of the catalogue, but {body}"
+
+
 @pytest.mark.parametrize("href", ["http://[bad/", None, 7, ""])
 def test_a_child_that_can_not_be_read_is_an_error(output, href):
     files = tree()

@@ -165,6 +165,18 @@ def test_a_record_that_the_server_can_not_give_is_an_error(output, faults):
     assert positions == [["61"], ["151"]]
 
 
+@pytest.mark.parametrize("given", [{}, {"schema": "iso19139"}], ids=str)
+@pytest.mark.parametrize("lost", [(0,), (0, 1, 2), (0, 60)], ids=str)
+@pytest.mark.parametrize("listed", [(ISO,), (GEODCAT, DCAT, ISO_3, ISO)], ids=["ISO", "more"])
+def test_a_first_record_that_is_refused_in_every_schema_is_left_out(tmp_path, lost, listed, given):
+    catalogue = Catalogue(records(230), lost=of(*lost), listed=listed)
+    done = walk_of(catalogue, tmp_path, **given)
+    assert (done.judged, len(done.ids())) == (("incomplete", 230, 230 - len(lost)), 230 - len(lost))
+    assert [re.findall(r"position (\d+)", error.error)[0] for error in done.errors] == [f"{n + 1}" for n in lost]
+    assert {item.metadata_source for item in done.items} == {"iso19139"}
+    assert len(catalogue.questions) < 50
+
+
 FAULTS = {"HTTP 500": ("broken_500",), "cut XML": ("cut",), "cut gzip": ("cut_gzip",)}
 
 

@@ -14,6 +14,7 @@ import sys
 import time
 from collections import Counter
 from dataclasses import replace
+from itertools import permutations
 
 import pytest
 from pyoxigraph import RdfFormat, parse
@@ -618,6 +619,35 @@ def test_what_a_page_describes_in_passing_waits_for_the_list_of_another(walked, 
     done = walked(site, site.url + "/c", twice=twice)
     assert (done.judged, done.kinds()) == (("complete", 2, 2), {})
     assert ["all of it" in str(item.document) for item in done.items] == [False, True]
+
+
+@pytest.mark.parametrize("has_list", [True, False])
+@pytest.mark.parametrize("order", [*permutations(range(3))], ids=str)
+def test_a_full_description_wins_over_one_in_passing_in_every_order_of_pages(walked, turtle, order, has_list):
+    """It is a value of isVersionOf, with a title of its own; without a list it has neither files nor a description."""
+    full = described("x") + b":x dct:description 'all of it' ."
+    contents = [described("a") + STUB, described("b") + STUB.replace(b":a ", b":b "), full]
+    pages = {}
+    for number, place in enumerate(order, 1):
+        content = contents[place] if has_list else re.sub(rb":c dcat:dataset :\w+ \. ", b"", contents[place])
+        assert (b":c dcat:dataset" in content) is has_list
+        ahead = b"<> hydra:next </c?page=%d> ." % (number + 1) if number < 3 else b""
+        pages["/c" if number == 1 else f"/c?page={number}"] = content + ahead
+    site = turtle(pages)
+    done = walked(site, site.url + "/c")
+    assert (done.judged, done.errors) == (("complete", 3, 3), [])
+    assert [item.description for item in done.items if item.uri == "http://a.org/x"] == ["all of it"]
+
+
+@pytest.mark.parametrize("is_last_alone", [True, False])
+def test_a_dataset_that_another_page_describes_otherwise_is_one_line(walked, turtle, is_last_alone):
+    """It is the only one of the last page, or has another beside it: no line says besides that the pages repeat."""
+    second = b":a a dcat:Dataset ; dct:description 'only here' . :c dcat:dataset :a . "
+    last = second if is_last_alone else second + described("c")
+    site = turtle({"/c": described("a", "b") + b"<> hydra:next </c?page=2> .", "/c?page=2": last})
+    done = walked(site, site.url + "/c")
+    assert (done.judged[0], done.kinds()) == ("incomplete", {"duplicate_id": 1})
+    assert done.errors[0].dataset_id == "http://a.org/a"
 
 
 @pytest.mark.parametrize("twice", [0, 1, 2])

@@ -246,6 +246,29 @@ def test_one_dataset_that_breaks_the_endpoint_loses_itself_alone(output):
     assert ids(done) == [one for one in ALL if one != iri(7)]
 
 
+@pytest.mark.parametrize("poisoned", [0, 1, 2, 9])
+def test_a_dataset_that_breaks_the_first_batch_changes_the_form_of_none_else(tmp_path, poisoned):
+    """It is refused in the endpoint's words before any CONSTRUCT was answered; by DESCRIBE, it comes."""
+
+    def refuses(_, query):
+        return failing(400) if query.startswith("CONSTRUCT") and f"<{iri(poisoned)}>" in query else None
+
+    endpoint = Endpoint(45)
+    done, _ = listed(endpoint, tmp_path, refuses)
+    assert (done.ids(), done.evidence, done.errors) == (ALL, {"datasets": "total"}, [])
+    described = endpoint.queries("DESCRIBE")
+    assert [query.count("/dataset/") for query in described] == [1]
+    assert f"<{iri(poisoned)}>" in described[0]
+
+
+def test_an_endpoint_that_answers_no_construct_is_soon_asked_otherwise(tmp_path):
+    endpoint = Endpoint(45, faults={"no_construct"})
+    done, _ = listed(endpoint, tmp_path, lambda *_: None)
+    assert (done.ids(), done.errors) == (ALL, [])
+    refused = len(endpoint.queries("CONSTRUCT"))
+    assert refused <= 7, "the first batch, two alone, and the batches that were asked for meanwhile"
+
+
 def test_an_endpoint_without_descriptions_is_not_asked_for_each(output):
     with Endpoint(300, faults={"no_descriptions"}) as endpoint:
         done = crawled(endpoint, output, {"rows": "300"})

@@ -46,9 +46,13 @@ class StaticTree(Tree[File]):
 
     async def read(self, response: Response, walk: Walk[File]) -> ListingPage[File]:
         page, document = ListingPage[File](is_limited=False), self.crawl.document(response)
+        records = answers.records(document, self.query.listing)
+        is_of_records = records is not None and all(isinstance(record, dict) for record in records)
+        if not isinstance(document, dict) and not is_of_records:
+            shown = response.body[:100].decode("utf-8", "replace")
+            raise AnswerError("not_json", f"the answer is no file of the catalogue, but {shown}")
         await in_turns(self.offer(self._children(document, page, walk, response), page, walk, response))
-        records = answers.records(document, self.query.listing) or []
-        page.entries = self.entries(self._datasets(records, response), page, walk, response)
+        page.entries = self.entries(self._datasets(records or [], response), page, walk, response)
         return page
 
     def _children(self, document: Any, page: ListingPage[File], walk: Walk[File], response: Response) -> Iterator[File]:

@@ -53,6 +53,7 @@ _PROPERTIES = {
 }
 """Prefix and name of what a list is ordered and filtered by, for csw:Record and for ISO's types."""
 _FILTER = ("constraint", "filter", "propertyname", "valuereference", "modified")
+_SCHEMA = ("outputschema", "otherschema")
 _PART = "gives only a part of what it has: it can't be asked for less at once"
 _NO_UNDATED = "it can't be asked for the records without a date of modification"
 _HOLE, _UNREAD = "hole", "unread"
@@ -70,6 +71,7 @@ class Ask:
         method: POST or GET.
         uris: the output schemas that may be tried, in their order.
         uri: the present one.
+        is_promised: whether the server says that it gives them.
         is_plain: whether the type is csw:Record for any schema.
         sort: the property that orders the records, of csw:Record and of ISO's types; empty if the server orders none.
         modified: the property of the last change, of both, too; empty if the server does not filter by it.
@@ -90,6 +92,7 @@ class Ask:
     method: str = "POST"
     uris: tuple[str, ...] = ()
     uri: str = ""
+    is_promised: bool = False
     is_plain: bool = False
     sort: tuple[str, ...] = ()
     modified: tuple[str, ...] = ()
@@ -133,7 +136,8 @@ def _coded(*codes: str) -> Callable[[Fault], bool]:
 
 def _is_unnamed(fault: Fault) -> bool:
     """Return whether a server refuses a first page for a reason that it does not name."""
-    return fault.is_of_page and fault.is_first and fault.error.kind not in LASTING
+    is_first = fault.is_of_page and fault.is_first and fault.error.kind not in LASTING
+    return is_first and not _named(*_SCHEMA)(fault)
 
 
 def _is_a_part(fault: Fault) -> bool:
@@ -216,7 +220,9 @@ class GetRecords(Dialect[Ask]):
         sort, modified = (
             tuple(default.queryable(word, prefix, name) for prefix, name in both) for word, both in _PROPERTIES.items()
         )
-        return replace(ask, version=version, uris=uris, uri=uris[0], sort=sort, modified=modified)
+        is_promised = not {*uris}.isdisjoint(default.schemas)
+        ask = replace(ask, version=version, uris=uris, uri=uris[0], is_promised=is_promised)
+        return replace(ask, sort=sort, modified=modified)
 
     # Requests
 
@@ -397,8 +403,8 @@ class GetRecords(Dialect[Ask]):
             return _NO_UNDATED
         if walk.pages:
             return None
-        if walk.rows == 1 and ask.uri == ask.uris[-1] and ("otherschema" in about or "outputschema" in about):
-            return ""
+        if walk.rows == 1 and ask.uri == ask.uris[-1] and any(word in about for word in _SCHEMA):
+            return None if ask.is_promised else ""  # else a record may be the reason
         is_silent = fault.status is not None and 400 <= fault.status < 500 and not about
         return _UNREAD if is_silent or any(word in about for word in ("html", "noresults")) else None
 
@@ -427,12 +433,13 @@ class GetRecords(Dialect[Ask]):
     def other_schema(self, walk: Walk[Ask], fault: Fault) -> Walk[Ask] | None:
         """Return the first record alone, which may be the reason; then the next schema."""
         is_own = _named("outputschema")(fault)
-        if walk.pages or not (is_own or _named("otherschema")(fault)):
+        if walk.pages or not _named(*_SCHEMA)(fault):
             return None
         if is_own and walk.rows != 1:
             return replace(walk, rows=1)
         behind = walk.ask.uris[walk.ask.uris.index(walk.ask.uri) + 1 :]
-        return replace(walk, rows=ROWS, ask=replace(walk.ask, uri=behind[0])) if behind else None
+        rows = 1 if walk.lost else ROWS  # behind a record that is left out, the next one is asked for alone
+        return replace(walk, rows=rows, ask=replace(walk.ask, uri=behind[0])) if behind else None
 
     def alone(self, walk: Walk[Ask], fault: Fault) -> Walk[Ask] | None:
         """Return the record that breaks its page as Dublin Core, which servers give without rendering it."""
@@ -441,10 +448,14 @@ class GetRecords(Dialect[Ask]):
         return replace(walk, ask=replace(walk.ask.at(walk.ask.start), is_single=True))
 
     def without(self, walk: Walk[Ask], fault: Fault) -> Walk[Ask] | None:
-        """Return what is behind the record that breaks its page, which is reported as lost."""
+        """Return what is behind the record that breaks its page, which is reported as lost.
+
+        If it was refused in every schema, as no page came, the one behind it is asked for in the first of them.
+        """
         if not _is_found(walk, fault):
             return None
-        ask = walk.ask.at(walk.ask.start + 1)
+        uri = walk.ask.uris[0] if not walk.pages and _named(*_SCHEMA)(fault) else walk.ask.uri
+        ask = walk.ask.at(walk.ask.start + 1, uri=uri)
         return replace(walk, ask=ask, came=walk.came + 1, lost=walk.lost + 1, skipped=walk.skipped + 1)
 
     # Ranges of dates, and a further look

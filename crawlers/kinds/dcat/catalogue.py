@@ -43,6 +43,8 @@ _LISTS = {DCAT + "Catalog", HYDRA + "Collection", HYDRA + "PagedCollection"}
 _TITLES = {DCT + "title", DC + "title", RDFS + "label", SKOS + "prefLabel", SCHEMA + "name", SCHEMA_HTTPS + "name"}
 _THIN = {TYPE, DCT + "identifier", DC + "identifier"}
 """What a graph says of a dataset that it only mentions; and perhaps its title."""
+_OWN = {DCAT + "distribution", DCT + "description"}
+"""What a graph says of a dataset of its own."""
 _FILE = re.compile(r"[^/.]\.(?!(?:[a-z]?html?|php|aspx?|jspx?|cgi|do)$)[a-z][a-z0-9]{1,4}$", re.IGNORECASE)  # no page
 
 _SCHEMA = """
@@ -216,8 +218,13 @@ class Catalogue:
                     yield part
 
     def is_mention(self, subject: str) -> bool:
-        """Return whether a dataset is described in passing: the graph has a list of its datasets, without this one."""
-        return self.has_list and not self.roles.has(subject, LISTED)
+        """Return whether a dataset is described in passing: the graph has a list of its datasets, without this one.
+
+        Without a list, one that another dataset names, and of which no file and no description is told.
+        """
+        if self.roles.has(subject, LISTED):
+            return False
+        return self.has_list or (self.roles.has(subject, MENTIONED) and _OWN.isdisjoint(self.nodes.node(subject)))
 
     def is_described(self, subject: str) -> bool:
         """Return whether the graph says anything about a node besides its type."""

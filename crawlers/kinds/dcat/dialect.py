@@ -208,7 +208,7 @@ class DCATDialect(Dialect[Ask]):
         if following and not is_enough and self.frontier.is_new(following, walk.key, ask.look):
             listing.next = replace(ahead, url=following, is_guessed=not stated)
             return
-        is_last = not following and (not pages or ask.is_guessed or records.new)
+        is_last = not following and (not pages or ask.is_guessed or records.new or records.has_others)
         is_over = ask.look and (is_enough or not following)
         is_looping = ask.is_looping or not (is_all or is_over or ask.is_node or is_last)
         if node := self.next_node(replace(ahead, is_looping=is_looping), walk.key):

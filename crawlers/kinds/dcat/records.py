@@ -49,6 +49,7 @@ class PageRecords:
         new: how many of them no other page had.
         apart: how many are known from another list.
         has_repeats: whether the page has a dataset that another page of its list had.
+        has_others: whether the page describes a dataset otherwise than an earlier one, which was reported.
         is_limited: whether the user wants no more.
         fault: why the rest of the page is not read.
     """
@@ -61,7 +62,7 @@ class PageRecords:
         self.by = walk.key
         self.earlier, self.resources = walk.earlier + walk.listed, walk.resources
         self.count = self.new = self.apart = self.nameless = 0
-        self.has_repeats = self.is_limited = False
+        self.has_repeats = self.has_others = self.is_limited = False
         self.fault: AnswerError | None = None
         self.told: set[str] = set()
 
@@ -181,6 +182,7 @@ class PageRecords:
             if is_other and self.crawl.seen(record.key, list_name="told", listed_by=self.by):
                 message = f"{record.what} is described on several pages: what this page says of it is not kept"
                 self._report("duplicate_id", message, identity)
+                self.has_others = True
 
     # Items
 

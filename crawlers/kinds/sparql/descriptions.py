@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 _DISTRIBUTION = DCAT + "distribution"
 _QUERIES = {"construct": queries.construct, "describe": queries.describe}
+_PROBES = 2
+"""Single datasets whose CONSTRUCT fails before all are asked for by DESCRIBE."""
 _REFUSES = {"http", "not_rdf", "not_json", "refused"}
 """Failures that may mean that the endpoint does not answer such a query."""
 
@@ -61,6 +63,8 @@ class Descriptions(Batches):
         size: datasets of a batch; smaller once the endpoint has cut an answer.
         form: the query that the endpoint answers.
         has_constructed: whether it has answered a CONSTRUCT.
+        is_tried: whether single datasets are asked for, to see whether it answers a CONSTRUCT.
+        refused: how many of them it has refused.
         row_limit: what is known of the number of triples at which answers are cut.
         is_counting: whether the endpoint counts the triples of a batch; ``None`` if it is not known.
         gaps: how many answers were whole although distributions lack in them.
@@ -71,6 +75,7 @@ class Descriptions(Batches):
         super().__init__(crawl)
         self.endpoint, self.size = endpoint, size
         self.form, self.has_constructed = "construct", False
+        self.is_tried, self.refused = False, 0
         self.row_limit, self.gaps, self.failed = RowLimit(), 0, 0
         self.is_counting: bool | None = None
 
@@ -216,11 +221,24 @@ class Descriptions(Batches):
         if self.failed >= PATIENCE and len(batch.ids) > 1:
             return None
         if form == "construct" and self.may_describe(batch, fault):
-            self.form = "construct" if self.has_constructed else "describe"
-            return replace(batch, way={"form": "describe"})
+            return self.otherwise(batch)
         if error.kind == "truncated" and len(batch.ids) > 1:
             self.size = min(self.size, (len(batch.ids) + 1) // 2)
         return super().instead(batch, fault)
+
+    def otherwise(self, batch: Batch) -> Batch:
+        """Return a batch in the other form; of the first that is refused, two datasets are asked for alone before that.
+
+        One of a batch may break it. If both are refused, the endpoint answers no CONSTRUCT.
+        """
+        count = len(batch.ids)
+        if count > 1 and not self.is_tried:
+            self.is_tried, alone = True, (1,) * _PROBES
+            return replace(batch, way={}, ids=(), sizes=(*alone, *filter(None, (count - _PROBES,)), *batch.sizes[1:]))
+        self.refused += count == 1 and not self.has_constructed
+        if self.refused >= _PROBES:
+            self.form = "describe"
+        return replace(batch, way={"form": "describe"})
 
     def may_describe(self, batch: Batch, fault: Fault) -> bool:
         """Return whether DESCRIBE may be answered: CONSTRUCT never was, or fails for a single dataset."""
