@@ -28,7 +28,7 @@ class BareQueue(scrapy.Spider):
     async def start(self) -> AsyncIterator[scrapy.Request]:
         yield scrapy.Request(self.url)
 
-    def parse(self, response: Response) -> Iterator[scrapy.Request]:  # noqa: ARG002
+    def parse(self, response: Response) -> Iterator[scrapy.Request]:
         for number in range(self.requests):
             yield scrapy.Request(f"{self.url}?number={number}", callback=self.ignore)
 

@@ -86,7 +86,7 @@ def online(address: str, protocol: str, name: str) -> str:
 
 @dataclass
 class FullRecord(Record):
-    def xml(self, schema: str) -> str:  # noqa: ARG002
+    def xml(self, schema: str) -> str:
         number = int(self.id.rpartition("-")[2])
         spaces = (
             f'xmlns:gmd="{ISO}" xmlns:gco="http://www.isotc211.org/2005/gco" xmlns:gml="http://www.opengis.net/gml"'

@@ -134,6 +134,9 @@ def language(value: str) -> str:
     return value
 
 
+LANGUAGE = Argument(help="The language of titles and descriptions where there are several: fr, de.", parse=language)
+
+
 def encoding(value: str) -> str:
     """
     >>> encoding("windows-1251")

@@ -6,7 +6,7 @@ by the kind of each field; docs/architecture.md shows how a field is added.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import MISSING, dataclass, field, fields, replace
 from functools import cache
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal
@@ -59,13 +59,18 @@ class Spec:
         return self.label or name.replace("_", " ").capitalize()
 
 
-def spec(kind: str, says: str, **facts: Any) -> Any:
-    """Declare a field of an item, which is empty unless something gives it.
+REQUIRED: Any = MISSING
+"""The default of a field without which there is no item."""
+
+
+def spec(kind: str, says: str, *, default: Any = None, **facts: Any) -> Any:
+    """Declare a field of an item.
 
     Args:
+        default: what it is unless something gives it; a list is empty then.
         facts: the other facts of `Spec`; the names of a vocabulary are one text, with blanks between them.
     """
-    return _declared(Spec(kind=kind, says=says, **_split(facts)))
+    return _declared(Spec(kind=kind, says=says, **_split(facts)), default)
 
 
 def as_of(item: type, name: str, **facts: Any) -> Any:
@@ -77,9 +82,9 @@ def as_of(item: type, name: str, **facts: Any) -> Any:
     return _declared(replace(specs(item)[name], **_split(facts)))
 
 
-def _declared(found: Spec) -> Any:
-    default: dict[str, Any] = {"default_factory": list} if found.kind in LISTS else {"default": None}
-    return field(metadata={"spec": found}, **default)
+def _declared(found: Spec, default: Any = None) -> Any:
+    empty: dict[str, Any] = {"default_factory": list} if found.kind in LISTS else {"default": default}
+    return field(metadata={"spec": found}, **empty)
 
 
 def _split(facts: dict[str, Any]) -> dict[str, Any]:

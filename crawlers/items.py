@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, Self, TypedDict
 
-from crawlers.fields import as_of, spec
+from crawlers.fields import REQUIRED, VOCABULARIES, as_of, spec
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -20,79 +20,237 @@ Status = Literal["new", "updated", "unchanged", "withdrawn", "restored"]
 Document = dict[str, Any]
 
 
+_LEADS_HERE = dict.fromkeys(VOCABULARIES, "has it as the property that leads here")
+_OWN_NAME = {"rdf": "has it as the node's own name"}
+_NO_SERVICES = {"schema_org": "has no services of files"}
+
+
 @dataclass(slots=True, kw_only=True)
 class Agent:
     """A person or organisation: foaf:Agent or vcard:Kind."""
 
-    name: str | None = None
-    uri: str | None = None
-    email: str | None = None
-    url: str | None = None
-    role: str | None = None
-    """publisher, creator, contact, maintainer ..."""
+    name: str | None = spec(
+        "text",
+        "Of the person or organisation.",
+        rdf="foaf:name vcard:fn schema:name rdfs:label skos:prefLabel dct:title",
+        data_json="name fn prefLabel label title organization-name",
+        schema_org="name legalName alternateName",
+        ckan="name",
+    )
+    uri: str | None = spec(
+        "iri",
+        "Its URI.",
+        data_json="@id",
+        schema_org="@id sameAs identifier",
+        ckan="uri",
+        without=_OWN_NAME,
+    )
+    email: str | None = spec(
+        "email",
+        "Its mail address.",
+        rdf="vcard:hasEmail vcard:email foaf:mbox schema:email",
+        data_json="hasEmail email mbox",
+        schema_org="email",
+        ckan="email",
+    )
+    url: str | None = spec(
+        "address",
+        "Its web page.",
+        rdf="vcard:hasURL vcard:hasUrl vcard:url foaf:homepage foaf:page schema:url",
+        data_json="hasURL homepage url",
+        schema_org="url homepage",
+        ckan="url",
+    )
+    role: str | None = spec(
+        "text",
+        "`publisher`, `creator`, `maintainer`, `contact`; of DCAT also `contributor`, `rightsHolder`, `custodian` ...",
+        without=_LEADS_HERE,
+    )
 
 
 @dataclass(slots=True, kw_only=True)
 class Period:
-    """dct:PeriodOfTime; an open end is ``None``."""
+    """dct:PeriodOfTime."""
 
-    start: str | None = None
-    end: str | None = None
+    start: str | None = spec(
+        "moment",
+        "The first day, or as precise as the source; without one it is open.",
+        rdf="dcat:startDate schema:startDate time:hasBeginning scovo:min",
+        data_json="startDate start",
+        schema_org="startDate",
+        ckan="start",
+    )
+    end: str | None = spec(
+        "moment",
+        "The last day, or as precise as the source; without one it is open.",
+        rdf="dcat:endDate schema:endDate time:hasEnd scovo:max",
+        data_json="endDate end",
+        schema_org="endDate",
+        ckan="end",
+    )
 
 
 @dataclass(slots=True, kw_only=True)
 class Place:
     """dct:Location."""
 
-    name: str | None = None
-    code: str | None = None
-    """ISO 3166-1 alpha-3, upper case, where the source gives one."""
-    uri: str | None = None
-    geometry: dict[str, Any] | None = None
-    """A GeoJSON geometry."""
+    name: str | None = spec(
+        "text",
+        "Its name.",
+        rdf="skos:prefLabel rdfs:label locn:geographicName dct:title schema:name",
+        data_json="prefLabel label title name altLabel",
+        schema_org="name alternateName",
+        ckan="text",
+    )
+    code: str | None = spec(
+        "text",
+        "ISO 3166-1 alpha-3, upper case, where the source gives one.",
+        without=dict.fromkeys(VOCABULARIES, "has it in the address of the place"),
+    )
+    uri: str | None = spec(
+        "iri",
+        "Its address in a gazetteer.",
+        data_json="@id",
+        schema_org="@id sameAs",
+        ckan="uri",
+        without=_OWN_NAME,
+    )
+    geometry: dict[str, Any] | None = spec(
+        "geometry",
+        "GeoJSON: WGS 84, longitude first, on Earth.",
+        rdf="locn:geometry dcat:bbox dcat:centroid schema:geo",
+        data_json="geometry bbox centroid",
+        schema_org="geo",
+        ckan="geom",
+    )
 
 
 @dataclass(slots=True, kw_only=True)
 class License:
     """dct:LicenseDocument."""
 
-    id: str | None = None
-    """The SPDX identifier where there is one, else the source's own."""
-    uri: str | None = None
-    title: str | None = None
-    text: str | None = None
+    id: str | None = spec(
+        "text",
+        "The SPDX identifier where there is one, else the source's own.",
+        rdf="dct:identifier",
+        data_json="identifier notation",
+        ckan="license_id license",
+        without={"schema_org": "has it in its address or name"},
+    )
+    uri: str | None = spec(
+        "address",
+        "Its address.",
+        rdf="foaf:page schema:url owl:sameAs rdfs:seeAlso dct:source dct:identifier",
+        data_json="accessURL url @id",
+        schema_org="url @id",
+        ckan="license_url",
+    )
+    title: str | None = spec(
+        "text",
+        "Its title.",
+        rdf="rdfs:label dct:title schema:name",
+        data_json="title label prefLabel name",
+        schema_org="name",
+        ckan="license_title",
+    )
+    text: str | None = spec(
+        "markdown",
+        "Its text.",
+        rdf="dct:description rdfs:comment",
+        without=dict.fromkeys(("data_json", "schema_org", "ckan"), "has it in place of the title"),
+    )
 
 
 @dataclass(slots=True, kw_only=True)
 class Checksum:
     """spdx:Checksum."""
 
-    algorithm: str
-    """md5, sha1, sha256, sha512 ..."""
-    value: str
+    algorithm: str = spec(
+        "text",
+        "`md5`, `sha1`, `sha256`, `sha512` ...",
+        default=REQUIRED,
+        rdf="spdx:algorithm",
+        data_json="algorithm",
+        ckan="hash_algorithm",
+        without={"schema_org": "has it as the property's name"},
+    )
+    value: str = spec(
+        "text",
+        "Hexadecimal.",
+        default=REQUIRED,
+        rdf="spdx:checksumValue",
+        data_json="checksumValue value",
+        schema_org="sha256 sha512 sha1 md5",
+        ckan="hash",
+    )
 
 
 @dataclass(slots=True, kw_only=True)
 class Relation:
     """Something that a dataset has to do with: dct:relation and its kin."""
 
-    role: str = "relation"
-    """What it is to the dataset: relation, source, isVersionOf, inSeries, isReferencedBy ..."""
-    uri: str | None = None
-    title: str | None = None
+    role: str = spec(
+        "text",
+        "What it is to the dataset: `source`, `isVersionOf`, `inSeries`, `isReferencedBy` ..., else `relation`.",
+        default="relation",
+        rdf="dcat:hadRole",
+        data_json="hadRole",
+        ckan="role",
+        without={"schema_org": "has it as the property that leads here"},
+    )
+    uri: str | None = spec(
+        "iri", "Its address.", data_json="@id", schema_org="@id", ckan="relation uri", without=_OWN_NAME
+    )
+    title: str | None = spec(
+        "text",
+        "Its title.",
+        rdf="rdfs:label skos:prefLabel dct:title foaf:name schema:name",
+        data_json="prefLabel label title name",
+        schema_org="name",
+        without={"ckan": "has addresses alone, or an object's name"},
+    )
 
 
 @dataclass(slots=True, kw_only=True)
 class Service:
     """dcat:DataService: a programme that gives the data."""
 
-    uri: str | None = None
-    title: str | None = None
-    description: str | None = None
-    endpoint_url: str | None = None
-    endpoint_description: str | None = None
-    """The address of its capabilities or of an OpenAPI file, or words."""
-    conforms_to: list[str] = field(default_factory=list)
+    uri: str | None = spec("iri", "Its URI.", data_json="@id", ckan="uri", without=_OWN_NAME | _NO_SERVICES)
+    title: str | None = spec(
+        "text", "Its title.", rdf="dct:title", data_json="title", ckan="title", without=_NO_SERVICES
+    )
+    description: str | None = spec(
+        "markdown",
+        "Its description.",
+        rdf="dct:description",
+        data_json="description",
+        ckan="description",
+        without=_NO_SERVICES,
+    )
+    endpoint_url: str | None = spec(
+        "address",
+        "Where requests go.",
+        rdf="dcat:endpointURL",
+        data_json="endpointURL",
+        ckan="endpoint_url",
+        without=_NO_SERVICES,
+    )
+    endpoint_description: str | None = spec(
+        "reference",
+        "The address of its capabilities or of an OpenAPI file, or words.",
+        rdf="dcat:endpointDescription",
+        data_json="endpointDescription",
+        ckan="endpoint_description",
+        without=_NO_SERVICES,
+    )
+    conforms_to: list[str] = spec(
+        "references",
+        "Standards that it conforms to.",
+        rdf="dct:conformsTo dc:conformsTo",
+        data_json="conformsTo",
+        ckan="conforms_to",
+        without=_NO_SERVICES,
+    )
 
 
 class Flaw(str):

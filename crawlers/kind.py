@@ -176,7 +176,7 @@ class Detector:
     is_fallback: ClassVar[bool] = False
     requests: ClassVar[int] = 0
 
-    def recognise(self, response: Response) -> str | None:  # noqa: ARG002 -- for subclasses
+    def recognise(self, response: Response) -> str | None:
         """Return what an answer is if it is this kind's, for messages: "DCAT in Turtle"."""
         return None
 
@@ -188,11 +188,11 @@ class Detector:
             return []
         return [Finding(self.kind, probe.url, f"it is {reason}")]
 
-    def refusal(self, response: Response) -> str | None:  # noqa: ARG002 -- for subclasses
+    def refusal(self, response: Response) -> str | None:
         """Return why a catalogue may be there although this answer does not show it: "CKAN's API refuses"."""
         return None
 
-    def narrowed(self, url: str) -> dict[str, str]:  # noqa: ARG002 -- for subclasses
+    def narrowed(self, url: str) -> dict[str, str]:
         """Return the spider arguments for the part of the catalogue that an address is about."""
         return {}
 

@@ -10,7 +10,7 @@ from crawlers import signals
 from crawlers.extensions.error_log import NotWritten, now
 from crawlers.items import Dataset, Export, Extension, Kind, Profile, Site, Stored
 from crawlers.listing.state import RunState
-from crawlers.safety import inside, strict_json
+from crawlers.safety import strict_json
 from crawlers.store.folder import JSONLines
 from crawlers.store.index import Known, Outcome
 from crawlers.store.index.description import describe
@@ -180,10 +180,8 @@ class Manifest(Pipeline):
 
 
 def _last_document(folder: Path, known: Known) -> dict[str, Any]:
-    try:
-        return dict(strict_json.loads(inside.read(folder, known.file)))
-    except (OSError, ValueError, TypeError):
-        return {}
+    found = strict_json.of_file(folder, known.file)
+    return found if isinstance(found, dict) else {}
 
 
 def _extracted(document: dict[str, Any]) -> str | None:

@@ -88,7 +88,7 @@ def put_graph(output: Path, source: str, triples: Iterable[Any]) -> None:
     nodes = graph(triples)
     collected = Descriptions(_Nodes(nodes), lambda _: False)  # type: ignore[arg-type]
     for subject, node in nodes.items():
-        if DCAT + "Dataset" in node.get(TYPE, []):
+        if not {DCAT + "Dataset", DCAT + "DatasetSeries"}.isdisjoint(node.get(TYPE, [])):
             description, _ = collected.description(subject)
             name = rdf.identity(description, subject)
             if name:

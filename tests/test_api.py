@@ -977,10 +977,11 @@ def walked_tree(files, tmp_path, **given):
         return done, [one.path for one in site.asked]
 
 
+@pytest.mark.parametrize("is_late", [False, True])
 @pytest.mark.parametrize("twice", range(20))
-def test_a_kill_between_any_two_files_of_a_tree_loses_nothing(tmp_path, twice):
+def test_a_kill_between_any_two_files_of_a_tree_loses_nothing(tmp_path, twice, is_late):
     files = tree()
-    done, asked = walked_tree(files, tmp_path, twice=twice)
+    done, asked = walked_tree(files, tmp_path, twice=twice, is_late=is_late)
     assert (len(set(done.ids())), done.judged, done.evidence) == (15, ("complete", 15, 15), {"datasets": "file"})
     assert sorted(asked) == sorted(files)
 
@@ -1134,7 +1135,7 @@ def test_the_root_of_a_server_of_collections_names_them(tmp_path, names, says):
     [error] = done.errors
     assert error.error.endswith(says.format(f"{site.url}/ogc"))
     assert (error.stage, error.http_status) == ("list", 404)
-    assert set(done.spider.run_state.lists.values()) == {"ended"}
+    assert set(done.spider.run_state.walks.lists.values()) == {"ended"}
 
 
 def test_a_next_page_at_another_host_is_refused(output):

@@ -22,6 +22,7 @@ from crawlers.kinds.ckan.questions import ById
 from crawlers.listing import since
 from crawlers.listing.batches import Batch
 from crawlers.listing.faults import Fault
+from crawlers.listing.spider import flat
 from crawlers.listing.state import RunState
 from crawlers.listing.walk import Walk
 from crawlers.safety import strict_json
@@ -245,8 +246,7 @@ class Some(ById):
 
     def __init__(self, ids):
         records = SimpleNamespace(behind=lambda last, _, count: [one for one in ids if one > last][:count])
-        crawl = SimpleNamespace(records=records)
-        super().__init__(crawl, api.API("https://example.org", Query()), None)
+        super().__init__(SimpleNamespace(records=records, api=api.API("https://example.org", Query())))
 
     def leave(self, ids):
         raise AssertionError(ids)
@@ -390,8 +390,9 @@ def test_a_dataset_without_its_newest_export_is_known(tmp_path):
 # Withdrawals
 
 
-def test_what_is_gone_is_found_a_part_at_a_time():
+def test_what_is_gone_is_found_a_part_at_a_time(monkeypatch):
     """Other work goes on meanwhile, and no list of all ids is made."""
+    monkeypatch.setattr("crawlers.listing.spider.TURN", 0)
     spider = CKAN(portal="https://example.org")
     known, gone, parts, turns = 100_000, [], [], 0
     spider.gone.known = lambda: (f"{number:06}" for number in range(known))
@@ -413,7 +414,7 @@ def test_what_is_gone_is_found_a_part_at_a_time():
 
     async def scan():
         other = asyncio.create_task(others())
-        found = [one async for one in spider.gone.find(Walk(ask=Ask()))]
+        found = [one async for one in flat(spider.gone.find(Walk(ask=Ask())))]
         other.cancel()
         return found
 

@@ -33,6 +33,8 @@ PORTAL = "https://data.example.org"
 class Crawl:
     """What a dialect needs of a crawl."""
 
+    api: api.API
+
     def __init__(self, rows: int = 1000, **limits: int) -> None:
         self.args, self.limits = {"rows": rows}, Limits(**limits)
         self.errors: list[Any] = []
@@ -48,7 +50,9 @@ class Crawl:
 
 
 def packages(query: Query | None = None, crawl: Crawl | None = None) -> Packages:
-    return Packages(crawl or Crawl(), api.API(PORTAL, query or Query()), lambda *_: iter(()))  # type: ignore[arg-type]
+    crawl = crawl or Crawl()
+    crawl.api = api.API(PORTAL, query or Query())
+    return Packages(crawl)  # type: ignore[arg-type]
 
 
 def asked(walk: Walk[Ask], query: Query | None = None) -> dict[str, Any]:
@@ -410,15 +414,18 @@ def test_what_is_missed_by_offset_because_the_catalogue_moved_is_found_by_a_seco
     assert done.ids()[-1] == "id029"
 
 
+@pytest.mark.parametrize("is_late", [False, True])
 @pytest.mark.parametrize("oddity", ["dropsome", "empty_second", "uneven", "ignores_case"])
-def test_a_kill_between_any_two_answers_loses_nothing(tmp_path: Any, oddity: str) -> None:
+def test_a_kill_between_any_two_answers_loses_nothing(tmp_path: Any, oddity: str, is_late: bool) -> None:
     """Pages by id and by offset, the number, all ids, questions about many and about one: each answer is read twice."""
     requests, twice = 1, 0
     while twice < requests:
         twice += 1
         site, folder = OddPortal(oddity), tmp_path / str(twice)
         folder.mkdir()
-        done = walk(CKAN, answers_of_odd(site), folder, {"CONFIRM_MAX": 1000}, twice=twice, portal=PORTAL)
+        done = walk(
+            CKAN, answers_of_odd(site), folder, {"CONFIRM_MAX": 1000}, twice=twice, is_late=is_late, portal=PORTAL
+        )
         assert (done.judged, done.ids()) == (("complete", 40, 40), site.ids()), twice
         requests = len(done.asked)
     assert requests > 4

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from tests.conftest import ROOT, scrapy
-from tests.held import put_ckan
+from tests.held import put_ckan, put_rdf
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -26,8 +26,8 @@ SHAPES = """
 
 @pytest.fixture
 def town(tmp_path: Path) -> Path:
-    put_ckan(tmp_path / "output", "town", {"id": "a", "name": "a", "title": "A", "license_id": "cc-by"})
-    put_ckan(tmp_path / "output", "town", {"id": "b", "name": "b", "title": "B"})
+    put_ckan(tmp_path / "output", "town", {"id": "a", "name": "a", "title": "A", "notes": "All", "license_id": "cc-by"})
+    put_ckan(tmp_path / "output", "town", {"id": "b", "name": "b", "title": "B", "notes": "Both"})
     return tmp_path
 
 
@@ -61,6 +61,35 @@ def test_each_dataset_has_a_line(town: Path) -> None:
     }
     assert warning["message"] == "no theme"
     assert second["iri"] in file.read_text()
+
+
+LISTED = """
+@prefix dcat: <http://www.w3.org/ns/dcat#> . @prefix dct: <http://purl.org/dc/terms/> .
+@prefix sh: <http://www.w3.org/ns/shacl#> .
+<urn:x> a sh:NodeShape ; sh:targetClass dcat:Catalog ; sh:property [ sh:path dcat:dataset ; sh:class CLASS ] .
+<urn:y> a sh:NodeShape ; sh:targetClass dcat:Dataset ;
+    sh:property [ sh:path dcat:inSeries ; sh:class dcat:DatasetSeries ] .
+"""
+SERIES = b"""
+@prefix dcat: <http://www.w3.org/ns/dcat#> . @prefix dct: <http://purl.org/dc/terms/> .
+<urn:x:1> a dcat:Dataset ; dct:title "One" ; dcat:inSeries <urn:x:s>, <urn:x:unknown> .
+<urn:x:s> a dcat:DatasetSeries ; dct:title "Series" .
+"""
+
+
+@pytest.mark.parametrize(("kind", "violated"), [("dcat:Dataset", []), ("dct:Standard", ["dataset"])])
+def test_the_catalogue_that_lists_a_dataset_is_looked_at_and_what_it_cites_is_known(
+    kind: str, violated: list[str], tmp_path: Path
+) -> None:
+    put_rdf(tmp_path / "output", "nation", SERIES)
+    (tmp_path / "own.ttl").write_text(LISTED.replace("CLASS", kind))
+    report = tmp_path / "report"
+    export(tmp_path, "--format", "ttl", "--validate", "--shapes", str(tmp_path / "own.ttl"), "--report", str(report))
+    found = {line["iri"]: line["results"] for line in lines(report)}
+    told = {iri: [(one["path"].rpartition("#")[2], one["value"]) for one in results] for iri, results in found.items()}
+    of_catalogue = [(name, iri) for iri in found for name in violated]
+    assert sorted(told["urn:x:1"]) == sorted([("inSeries", "urn:x:unknown"), *of_catalogue[:1]])
+    assert told["urn:x:s"] == of_catalogue[1:]
 
 
 def test_by_default_it_is_what_dcat_ap_makes_mandatory(town: Path) -> None:

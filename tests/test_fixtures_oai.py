@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 from scrapy.http import TextResponse
@@ -129,7 +130,7 @@ def test_four_pages_that_repeat_two_records_are_not_a_whole_list(tmp_path):
 
 def test_a_large_repository_is_read_in_windows():
     here = Question(earliest="2014-02-03T14:41:33Z").behind(answer("zenodo-list_identifiers-0"))
-    window = ladder.split(Walk(ask=here, total=1_337_969), OAI(None, None))
+    window = ladder.split(Walk(ask=here, total=1_337_969), OAI(Mock(**{"records.count.return_value": 0}), None))
     assert (window.ask.begin, window.ask.token, window.stated) == ("", "", 1_337_969)
     assert "2014-02-03" < window.ask.until < "2015"
 

@@ -612,7 +612,7 @@ def test_a_list_of_ids_that_does_not_come_ends_no_crawl(tmp_path, status, kinds)
     with Site(portal) as site:
         done = walk(CKAN, answers_of(site), tmp_path, {"RETRY_TIMES": 0}, portal="https://example.org")
     assert (done.judged[0], len(done.items), done.kinds()) == ("incomplete", 39, kinds)
-    assert set(done.spider.run_state.lists.values()) == {"ended"}
+    assert set(done.spider.run_state.walks.lists.values()) == {"ended"}
     assert ("start" in done.asked[-1].url and "fl=" not in done.asked[-1].url) == (status == 500)
 
 

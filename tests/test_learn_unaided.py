@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import json
+import re
 from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
 
+from crawlers.fields import specs
+from crawlers.items import Dataset, Resource
 from crawlers.kinds.html import rdfa
 from crawlers.kinds.html.mapping import Page, dataset
 from crawlers.kinds.html.mapping.document import document
@@ -198,6 +202,45 @@ def test_the_rdfa_of_a_page(html: str) -> None:
     assert (item.metadata_source, item.title, item.issued) == ("rdf", "River levels", "2020-03-12")
     assert (item.publisher and item.publisher.name, item.license and item.license.id) == ("Water office", "CC-BY-4.0")
     assert [one.url for one in item.resources] == ["https://a.org/f/1.csv"]
+
+
+def test_schema_org_is_read_alike_however_a_page_embeds_it() -> None:
+    json_ld = {
+        "@context": "https://schema.org/",
+        "@type": "Dataset",
+        "@id": "https://a.org/d/1",
+        "name": "River levels",
+        "creator": {"@type": "Organization", "name": "Water office", "email": "water@a.org"},
+        "isAccessibleForFree": "true",
+        "license": "https://creativecommons.org/licenses/by/4.0/",
+        "distribution": {"@type": "DataDownload", "contentUrl": "https://a.org/f/1.csv", "contentSize": "512 B"},
+        "spatialCoverage": {"@type": "Place", "geo": {"@type": "GeoShape", "box": "46 9 49 17"}},
+    }
+    rdfa_ = """<body vocab="https://schema.org/" typeof="Dataset" resource="/d/1"><h1 property="name">River levels</h1>
+    <div property="creator" typeof="Organization"><b property="name">Water office</b><i property="email">water@a.org</i>
+    </div><i property="isAccessibleForFree">true</i>
+    <a property="license" href="https://creativecommons.org/licenses/by/4.0/"></a>
+    <p property="distribution" typeof="DataDownload"><a property="contentUrl" href="/f/1.csv">CSV</a>
+    <i property="contentSize">512 B</i></p><p property="spatialCoverage" typeof="Place"><b property="geo"
+    typeof="GeoShape"><i property="box">46 9 49 17</i></b></p></body>"""
+    microdata = rdfa_.replace('vocab="https://schema.org/" ', "").replace("resource=", "itemid=")
+    microdata = re.sub(r'typeof="(\w+)"', r'itemscope itemtype="https://schema.org/\1"', microdata)
+    pages = {
+        "JSON-LD": f"<body><script type='application/ld+json'>{json.dumps(json_ld)}</script></body>",
+        "microdata": microdata.replace("property=", "itemprop="),
+        "RDFa": rdfa_,
+    }
+    found = {}
+    for name, body in pages.items():
+        page = Page(f"<html><title>x</title>{body}</html>", "https://a.org/d/1")
+        item = dataset(document(page, loads(RULES)), source="s", id="1")
+        found[name] = {field: getattr(item, field) for field in specs(Dataset)} | {
+            "files": [{field: getattr(each, field) for field in specs(Resource)} for each in item.resources]
+        }
+    assert found["JSON-LD"] == found["microdata"] == found["RDFa"]
+    assert found["RDFa"]["access_rights"] == "accessible for free"
+    assert found["RDFa"]["files"][0]["size"] == 512
+    assert found["RDFa"]["spatial"][0].geometry
 
 
 def test_rdfa_as_its_recommendation_reads_it() -> None:

@@ -22,7 +22,7 @@ from crawlers.listing.evidence import RULES, Ended, Taken, after, check_end, dec
 from crawlers.listing.faults import Fault
 from crawlers.listing.ladder import Again, Halve, Instead, Onward, Other, Renew, Skip, Smaller
 from crawlers.listing.listed import ListedSpider
-from crawlers.listing.lister import Intake
+from crawlers.listing.lister import Intake, Lister
 from crawlers.listing.walk import Entry, ListingPage, Offer, Walk, restored
 from crawlers.listing.walks import Walks
 from tests.walked import walk
@@ -139,7 +139,7 @@ class Numbers(Dialect[Ask]):
         return [Ask()]
 
 
-def listed(tmp_path, server, limits=None, *, twice=0, **changes):
+def listed(tmp_path, server, limits=None, *, twice=0, is_late=False, **changes):
     """Walks the fake kind, with other class attributes, through a server."""
     dialect = type("Changed", (Numbers,), changes)
 
@@ -151,7 +151,7 @@ def listed(tmp_path, server, limits=None, *, twice=0, **changes):
         def make_dialect(self):
             return dialect(self)
 
-    return walk(Spider, server, tmp_path, twice=twice, **(limits or {}))
+    return walk(Spider, server, tmp_path, twice=twice, is_late=is_late, **(limits or {}))
 
 
 def names(count, begin=0):
@@ -878,9 +878,46 @@ def test_a_walk_begins_with_nothing():
     assert replace(begun, listed=3, lost=2).seen == 5
 
 
+def test_what_parts_have_twice_counts_once():
+    here = Walk(ask=Ask(), before=10, total=20, apart=2, doubles=1)
+    there = after(here, ListingPage(total=20, doubles=2), Taken(came=5, new=2), Traits())
+    assert (there.doubles, there.expected, there.apart) == (3, 25, 2)
+    assert ladder.lapped(there, Ask()).doubles == 0
+
+
+@pytest.mark.parametrize("doubles", [0, 1])
+def test_a_page_that_has_but_what_another_part_had_brings_something_new(doubles):
+    there = after(
+        Walk(ask=Ask(), first="a", digest="a"), ListingPage(doubles=doubles), Taken(came=5, digest="b"), Traits()
+    )
+    assert there.stale == 1 - doubles
+
+
+@pytest.mark.parametrize(
+    ("here", "expected"),
+    [
+        ({"total": 40, "before": 30, "stated": 60, "listed": 50}, 60),
+        ({"total": 40, "before": 30, "stated": 60, "listed": 50, "apart": 2, "doubles": 3}, 58),
+        ({"total": 40, "before": 30, "stated": 60, "listed": 61}, 70),
+        ({"total": 40, "before": 30, "stated": 10_000, "listed": 50}, 70),
+        ({"total": 40, "before": 30, "listed": 50}, 70),
+        ({"total": 40, "stated": 60, "listed": 35, "parts": ()}, 40),
+        ({"total": None, "stated": 60, "listed": 35}, 60),
+    ],
+    ids=str,
+)
+def test_how_many_are_expected_of_a_list_that_is_read_in_parts(here, expected):
+    lister = SimpleNamespace(dialect=SimpleNamespace(traits=Traits(total="hint")))
+    assert Lister._expected(lister, Walk(ask=Ask(), **({"parts": (("", ""),)} | here))) == expected
+
+
 def test_a_fault_is_that_of_a_page_unless_it_is_said():
     assert not Fault(AnswerError("connection", "reset")).is_of_host
     assert not Fault(AnswerError("http", "busy"), 503).is_of_host
+    assert Fault(AnswerError("http", "busy"), 503, has_waited=True).is_of_host
+    assert not Fault(AnswerError("http", "busy"), 503, has_waited=True, is_help=True).is_of_host
+    assert not Fault(AnswerError("http", "busy"), 429, is_help=True).is_of_host
+    assert Fault(AnswerError("robots", "closed"), is_help=True).is_of_host
 
 
 # Pages that do not come
@@ -1026,11 +1063,10 @@ NO = Fault(AnswerError("http", "HTTP 400"), 400)
 
 
 class Ranged(Numbers):
-    def parts(self, walk):
-        return [("a", "m"), ("m", "z")]
-
-    def halves(self, part):
-        return (part[0], "f"), ("f", part[1])
+    def split(self, walk):
+        begin, end = walk.parts[0] if walk.parts else ("a", "z")
+        middle = "f" if walk.parts else "m"
+        return (begin, middle), (middle, end)
 
     def ranged(self, walk, part):
         return Ask(since=part[0], until=part[1])
@@ -1168,6 +1204,19 @@ def test_a_host_that_says_when_to_come_again_is_not_asked_otherwise(tmp_path):
     assert (len(done.asked), done.kinds()) == (1, {"http": 1})
 
 
+def test_a_help_for_which_a_host_asks_for_a_pause_without_end_is_left_out(tmp_path):
+    server, count = Server(ids=names(30), says=30), iter(range(100))
+
+    def answers(request):
+        if next(count):
+            return server(request)
+        return TextResponse(request.url, status=503, headers={"Retry-After": "1"}, body=b"{}", request=request)
+
+    first = Walk(ask=Ask(), purpose="count", rows=10, most=10)
+    done = listed(tmp_path, answers, first=lambda dialect: first)
+    assert (done.judged, done.kinds()) == (("complete", 30, 30), {})
+
+
 @pytest.mark.parametrize(
     ("rung", "here", "most"),
     [
@@ -1205,14 +1254,14 @@ def halves(part):
 
 def test_a_list_longer_than_the_servers_window_is_read_in_parts(tmp_path):
     server = Server(ids=names(70), says=-1, cap=10)
-    parts = {"parts": lambda self, walk: [("n00000", "n00100")], "halves": lambda self, part: halves(part)}
+    parts = {"split": lambda self, walk: halves(walk.parts[0]) or () if walk.parts else [("n00000", "n00100")]}
     traits = Traits(way="place", windows={70, 50})
     done = listed(tmp_path, server, traits=traits, ladder=(Halve(),), **parts)
     assert (len(done.items), done.evidence, done.errors) == (70, {"datasets": "total"}, [])
 
 
 def test_a_list_too_long_for_its_way_on_is_read_in_parts_unless_it_is_one_page(tmp_path):
-    halved = {"parts": lambda self, walk: halves(("", "n00070")), "halves": lambda self, part: halves(part)}
+    halved = {"split": lambda self, walk: halves(walk.parts[0] if walk.parts else ("", "n00070")) or ()}
     changes = {**stated(longest=30), **halved, "ranged": lambda self, walk, part: Ask(since=part[0], until=part[1])}
     server = Server(ids=names(70), says=-1, way="stated")
     done = listed(tmp_path, server, **changes)
@@ -1224,7 +1273,7 @@ def test_a_list_too_long_for_its_way_on_is_read_in_parts_unless_it_is_one_page(t
 
 
 def test_ranges_without_a_total_of_their_own_have_to_give_what_the_list_said(tmp_path):
-    halved = {"parts": lambda self, walk: halves(("", "n00040"))}
+    halved = {"split": lambda self, walk: () if walk.parts else halves(("", "n00040"))}
     changes = {**stated(longest=30), **halved, "ranged": lambda self, walk, part: Ask(since=part[0], until=part[1])}
 
     def read(self, response, walk):
@@ -1238,7 +1287,7 @@ def test_ranges_without_a_total_of_their_own_have_to_give_what_the_list_said(tmp
 
 def test_a_part_that_does_not_come_is_reported_and_the_next_ones_are_listed(tmp_path):
     server = Server(ids=names(40), says=-1, faults=dict.fromkeys((2, 3), '{"ids": ["'))
-    parts = {"parts": lambda self, walk: halves(("", "n00040"))}
+    parts = {"split": lambda self, walk: () if walk.parts else halves(("", "n00040"))}
     done = listed(tmp_path, server, traits=Traits(way="place", windows={40}), ladder=(Again(), Onward()), **parts)
     assert (done.ids(), done.evidence, done.kinds()) == (names(10) + names(20, 20), {}, {"truncated": 1})
 
@@ -1333,8 +1382,9 @@ def test_a_part_that_was_reported_is_told_once_and_only_a_total_shows_more(tmp_p
     assert done.kinds() == {"invalid_rdf": len(done.asked)} | ({"count_mismatch": 1} if says == 8 else {})
 
 
+@pytest.mark.parametrize("is_late", [False, True])
 @pytest.mark.parametrize("twice", range(4))
-def test_what_waits_for_all_lists_comes_when_they_have_ended_whole_or_not(tmp_path, twice):
+def test_what_waits_for_all_lists_comes_when_they_have_ended_whole_or_not(tmp_path, twice, is_late):
     """Another list, whose datasets count for the user's limit with those of the first; and a dataset; after a kill."""
 
     def ended(self, walk):
@@ -1344,7 +1394,9 @@ def test_what_waits_for_all_lists_comes_when_they_have_ended_whole_or_not(tmp_pa
             yield Dataset(id="last", title="last", source="x", document={})
 
     changes = stated() | {"ended": ended, "ladder": (), "called": lambda self, walk: f"the list {walk.name}"}
-    done = listed(tmp_path, Server(ids=names(12), cap=6, way="stated", faults={2: 500}), twice=twice, **changes)
+    done = listed(
+        tmp_path, Server(ids=names(12), cap=6, way="stated", faults={2: 500}), twice=twice, is_late=is_late, **changes
+    )
     assert (len(done.items), set(done.kinds()), done.evidence) == (13, {"http"}, {"another": "file"})
     done = listed(
         tmp_path, Server(ids=names(12), cap=6, way="stated", faults={2: 500}), {"max_datasets": "8"}, **changes
@@ -1386,10 +1438,7 @@ def test_what_explains_a_difference_comes_before_a_further_look(tmp_path):
             return iter([self.spider.lister.onward(walk, ids)])
 
         def whole(self, walk):
-            async def found():
-                yield Dataset(id="later", title="x", source="x", document={})
-
-            yield found()
+            yield Dataset(id="later", title="x", source="x", document={})
 
     explaining = {name: vars(Explaining)[name] for name in ("is_doubtful", "explained", "whole")}
     done = listed(tmp_path, Server(ids=names(10), says=12), **explaining)
@@ -1507,6 +1556,14 @@ def test_a_kill_between_any_two_answers_loses_nothing(tmp_path):
         assert (done.ids(), done.evidence, done.errors) == (ids, {"datasets": "total"}, [])
 
 
+@pytest.mark.parametrize("twice", range(1, 6))
+def test_an_answer_that_is_read_again_behind_the_end_does_not_open_the_list(tmp_path, twice):
+    faults = {2: '{"ids": ["n00010", "n00011", "n00012'}
+    done = listed(tmp_path, Server(ids=names(35), says=35, faults=faults), ladder=LADDER, twice=twice, is_late=True)
+    assert (done.ids(), done.errors, done.judged) == (names(35), [], ("complete", 35, 35))
+    assert done.evidence == {"datasets": "total"}
+
+
 def test_thousands_of_lists_are_noted_in_place(tmp_path):
     """A copy of them all for each would take minutes."""
     crawler = get_crawler(None, {"JOBDIR": str(tmp_path)})
@@ -1515,11 +1572,11 @@ def test_thousands_of_lists_are_noted_in_place(tmp_path):
     lists, shown = walks.lists, walks.evidence
     assert (walks.begin("one"), walks.begin("two"), walks.begin("one")) == (True, True, False)
     walks.end("one", "whole", evidence="file", listed=1)
-    assert (lists, walks.open, shown) == ({"one": "ended", "two": "begun"}, {"two"}, {"one": "file"})
+    assert (lists, shown) == ({"one": "ended", "two": "begun"}, {"one": "file"})
     assert crawler.stats.get_value("catalogue/lists") is lists
     walks.job.commit()
     again = Walks(crawler)
-    assert (again.lists, again.open, again.evidence, again.is_short) == (lists, {"two"}, shown, False)
+    assert (again.lists, again.evidence, again.is_short) == (lists, shown, False)
     again.end("two", "short")
     assert again.is_short
     walks.job.db.close()
@@ -1529,7 +1586,7 @@ def test_thousands_of_lists_are_noted_in_place(tmp_path):
 
 
 def ranges(**changes):
-    halves = {"halves": lambda self, part: (part, part), "ranged": lambda self, walk, part: Ask(since=part[0])}
+    halves = {"split": lambda self, walk: walk.parts[:1] * 2, "ranged": lambda self, walk, part: Ask(since=part[0])}
     return type("Ranges", (Numbers,), halves | {"traits": Traits(way="place")} | changes)(None)
 
 
@@ -1578,10 +1635,10 @@ class Several(Numbers):
         return {}
 
 
-def several(tmp_path, lists, limits=None, twice=0, **changes):
+def several(tmp_path, lists, limits=None, twice=0, is_late=False, **changes):
     answers = lambda request: TextResponse(request.url, body=b"{}")  # noqa: E731
     members = {name: value for name, value in vars(Several).items() if not name.startswith("_")}
-    return listed(tmp_path, answers, limits, twice=twice, **members | {"lists": lists} | changes)
+    return listed(tmp_path, answers, limits, twice=twice, is_late=is_late, **members | {"lists": lists} | changes)
 
 
 def test_a_list_that_only_leads_to_others_shows_nothing_and_needs_not(tmp_path):
@@ -1589,12 +1646,15 @@ def test_a_list_that_only_leads_to_others_shows_nothing_and_needs_not(tmp_path):
     assert (done.ids(), done.evidence, done.errors) == (list("1234"), {"b": "pager", "c": "pager"}, [])
 
 
+@pytest.mark.parametrize("is_late", [False, True])
 @pytest.mark.parametrize("twice", range(4))
-def test_what_another_list_has_too_counts_for_a_list_and_once_for_the_catalogue(tmp_path, twice):
+def test_what_another_list_has_too_counts_for_a_list_and_once_for_the_catalogue(tmp_path, twice, is_late):
     def more(self, walk):
         return {"total": len({each for page in self.lists[walk.name] for each in page})}
 
-    done = several(tmp_path, {"a": [["1", "2"], ["3"]], "b": [["2", "3", "4"]]}, twice=twice, more=more)
+    done = several(
+        tmp_path, {"a": [["1", "2"], ["3"]], "b": [["2", "3", "4"]]}, twice=twice, is_late=is_late, more=more
+    )
     assert (set(done.ids()), done.evidence, done.errors) == (set("1234"), {"a": "total", "b": "total"}, [])
     assert done.spider.run_state.listed == 4
 
@@ -1645,7 +1705,7 @@ TREE = {"a": File("1", names="bc"), "b": File("2", names="cda"), "c": File("3"),
 def test_the_files_of_a_tree_are_read_once_and_told_as_one(tmp_path, twice):
     done = tree(tmp_path, {}, twice=twice)
     assert (done.ids(), done.evidence, done.errors) == (list("123"), {"files": "file"}, [])
-    assert (done.judged, done.spider.run_state.lists) == (("complete", 3, 3), {"files": "ended"})
+    assert (done.judged, done.spider.run_state.walks.lists) == (("complete", 3, 3), {"files": "ended"})
     assert len(done.asked) == 4
     assert done.spider.run_state.is_whole_listing
 
@@ -1679,7 +1739,7 @@ def test_what_is_seen_of_a_tree(tmp_path, changes, evidence, judged, told):
     done = tree(tmp_path, changes)
     assert (done.evidence, done.judged) == (evidence, judged)
     assert all(says in error.error for says, error in zip(told, done.errors, strict=True)), done.errors
-    assert all("end" in state for state in done.spider.run_state.lists.values())
+    assert all("end" in state for state in done.spider.run_state.walks.lists.values())
 
 
 def test_what_is_lost_with_a_file_is_no_part_of_the_list(tmp_path):
@@ -1689,7 +1749,11 @@ def test_what_is_lost_with_a_file_is_no_part_of_the_list(tmp_path):
 
 def test_a_limit_ends_a_tree(tmp_path):
     done = tree(tmp_path, {}, {"max_datasets": "1"})
-    assert (done.ids(), done.judged, done.spider.run_state.lists) == (["1"], ("partial", None, 1), {"files": "ended"})
+    assert (done.ids(), done.judged, done.spider.run_state.walks.lists) == (
+        ["1"],
+        ("partial", None, 1),
+        {"files": "ended"},
+    )
 
 
 def test_a_tree_goes_on_if_a_file_does(tmp_path):
@@ -1711,7 +1775,7 @@ def test_a_tree_goes_on_if_a_file_does(tmp_path):
 
 def test_the_answer_of_a_session_that_was_replaced_is_dropped(tmp_path):
     done = several(tmp_path, {"a": [["1"]], "b": [["2"]]}, is_current=lambda self, walk: walk.name != "b")
-    assert (done.ids(), done.spider.run_state.lists) == (["1"], {"a": "ended", "b": "begun"})
+    assert (done.ids(), done.spider.run_state.walks.lists) == (["1"], {"a": "ended", "b": "begun"})
 
 
 def test_a_page_that_a_browser_never_turned_is_judged_with_the_single_ones(tmp_path):
@@ -1851,8 +1915,8 @@ def test_a_list_that_goes_on_after_a_kill_is_open_again(tmp_path):
     walks.end("one", "whole", evidence="file", listed=1)
     walks.go_on("one")
     walks.go_on("two")
-    assert (walks.open, walks.evidence, walks.lists) == ({"one"}, {}, {"one": "begun"})
-    assert Walks(crawler).open == {"one"}
+    assert (walks.evidence, walks.lists) == ({}, {"one": "begun"})
+    assert Walks(crawler).lists == {"one": "begun"}
     walks.end("one", "short")
     assert walks.is_short
     walks.job.db.close()

@@ -18,7 +18,7 @@ from crawlers.arguments import Argument
 from crawlers.exceptions import AnswerError
 from crawlers.kinds.html.generic import HTML
 from crawlers.listing import confirmation, since, withdrawals
-from crawlers.listing.confirmation import Fate, GoneRecords
+from crawlers.listing.confirmation import Confirmation, Fate, GoneRecords
 from crawlers.listing.crawl import Limits
 from crawlers.listing.dialect import Dialect, Traits
 from crawlers.listing.lister import Lister
@@ -118,7 +118,7 @@ def test_the_state_outlives_the_process(spiders, tmp_path):
     Job.from_crawler(first.crawler).db.close()
     again = spiders(tmp_path)
     assert vars(again.run_state) == vars(state)
-    assert (again.run_state.listed, again.run_state.walks.open) == (5, {"datasets"})
+    assert (again.run_state.listed, again.run_state.walks.lists) == (5, {"datasets": "begun"})
     assert again.crawler.stats.get_value("catalogue/token") == "accepted"
 
 
@@ -152,7 +152,9 @@ def night(spiders, tmp_path):
         spider.records.job.state |= {"run": f"{day.replace('-', '')}T060000Z", "started": f"{day}T06:00:00.000Z"}
         moments = {name: (seen or {}).get(name, f"{day}T06:00:00.000Z") for name in known}
         spider.opened_index = lambda: index(moments, last, tmp_path)
-        spider.withdrawals.mark_missed_twice(known, lambda ids: [name for name in ids if name not in gone])
+        for name in sorted(set(known) - set(gone)):
+            spider.expect("dataset", name, listed_by=None)
+        spider.withdrawals.mark_missed_twice(known)
         if is_killed:
             return spider
         kinds = dict.fromkeys([kind for _, kind, _ in spider.errors], 1) | dict.fromkeys(errors or (), 1)
@@ -279,7 +281,9 @@ def test_a_day_counts_that_another_process_ends(spiders, tmp_path):
     first, again = (spiders(tmp_path / "job") for _ in range(2))
     first.records.job.state |= {"started": "2026-11-02T06:00:00.000Z"}
     first.opened_index = again.opened_index = lambda: index(known, last="2026-11-01", folder=tmp_path)
-    first.withdrawals.mark_missed_twice(known, lambda ids: [name for name in ids if name not in names(10)])
+    for name in sorted(known.keys() - set(names(10))):
+        first.expect("dataset", name, listed_by=None)
+    first.withdrawals.mark_missed_twice(known)
     Job.from_crawler(first.crawler).commit()
     Job.from_crawler(first.crawler).db.close()
     report = {"started": "2026-11-02T06:00:00.000Z", "errors": {"shrink": 1}, "finish_reason": "finished"}
@@ -364,7 +368,8 @@ def test_a_memory_with_other_values_only_knows_less(night, asked, tmp_path, valu
 
 def test_what_is_not_confirmed_is_reported(spiders):
     spider = spiders()
-    spider.withdrawals.not_confirmed("a", AnswerError("timeout", "it took too long"), None, None, by="its page")
+    left_open = Confirmation.left_open
+    left_open(SimpleNamespace(crawl=spider, by="its page"), "a", AnswerError("timeout", "it took too long"), None, None)
     message = "the dataset is no longer listed, and its page does not say that it is gone: it took too long"
     assert spider.errors == [("fetch", "timeout", message)]
 
@@ -394,7 +399,7 @@ def asked(spiders, tmp_path):
         spider.opened_index = lambda: index(moments, last="2026-11-10", folder=tmp_path)
         for name in sorted(set(known) - set(gone)):
             spider.expect("dataset", name, listed_by=None)
-        spider.asked, waiting = [], list(Asking(spider, spider.withdrawals).find())
+        spider.asked, waiting = [], list(filter(None, Asking(spider, spider.withdrawals).find()))
         while waiting:
             request = waiting.pop(0)
             spider.asked.append(request)
@@ -574,7 +579,7 @@ def test_pages_are_followed_to_their_end(numbered):
     assert (second.url, items) == (f"{URL}?start=2", [("1", 2, 0), ("2", 2, 1)])
     assert answer(spider, second, numbers=[2, 3]) == ([], [("3", 2, 0)]), "each record is taken once"
     state = spider.run_state
-    assert (state.listed, state.expected, state.evidence, spider.errors) == (3, 3, {"datasets": "pager"}, [])
+    assert (state.listed, state.expected, state.walks.evidence, spider.errors) == (3, 3, {"datasets": "pager"}, [])
 
 
 @pytest.mark.parametrize(
@@ -592,7 +597,7 @@ def test_a_pager_that_never_ends_is_believed_where_the_total_is_met(numbered, to
     (request,), _ = answer(spider, request, numbers=[3, 4], more=True, total=total)
     assert answer(spider, request, numbers=[3, 4], more=True, total=total) == ([], [])
     assert [kind for _, kind, _ in spider.errors] == kinds
-    assert spider.run_state.evidence == evidence
+    assert spider.run_state.walks.evidence == evidence
 
 
 @pytest.mark.parametrize(
@@ -602,7 +607,7 @@ def test_a_total_that_is_a_window_means_at_least(numbered, numbers, kind):
     spider, first = numbered(Traits(windows={3}))
     answer(spider, first, numbers=numbers, total=3)
     assert [found for _, found, _ in spider.errors] == ([kind] if kind else [])
-    assert spider.run_state.evidence == ({} if kind else {"datasets": "file"})
+    assert spider.run_state.walks.evidence == ({} if kind else {"datasets": "file"})
 
 
 def test_the_same_page_after_a_kill_gives_the_same(numbered):
@@ -624,8 +629,11 @@ def test_the_same_page_after_a_kill_gives_the_same(numbered):
 def test_the_end_is_judged(numbered, found, evidence, error):
     spider, first = numbered()
     answer(spider, first, **found)
-    assert (spider.run_state.evidence, [kind for _, kind, _ in spider.errors]) == (evidence, [error] if error else [])
-    assert spider.run_state.lists == {"datasets": "ended"}
+    assert (spider.run_state.walks.evidence, [kind for _, kind, _ in spider.errors]) == (
+        evidence,
+        [error] if error else [],
+    )
+    assert spider.run_state.walks.lists == {"datasets": "ended"}
 
 
 def test_pages_that_repeat_are_a_loop(numbered):
@@ -634,7 +642,7 @@ def test_pages_that_repeat_are_a_loop(numbered):
         (request,), _ = answer(spider, request, numbers=[1], more=True)
     assert answer(spider, request, numbers=[1], more=True) == ([], [])
     assert spider.errors == [("list", "paging", "the catalogue gives the same pages again after 1 datasets")]
-    assert not spider.run_state.evidence
+    assert not spider.run_state.walks.evidence
 
 
 @pytest.mark.parametrize(
@@ -649,7 +657,7 @@ def test_pages_that_repeat_are_a_loop(numbered):
 def test_a_limit_ends_the_list(numbered, given, items, is_limited):
     spider, first = numbered(**given)
     assert answer(spider, first, numbers=[1, 2], total=2, more=True) == ([], items)
-    assert (spider.run_state.is_limited, spider.run_state.lists) == (is_limited, {"datasets": "ended"})
+    assert (spider.run_state.is_limited, spider.run_state.walks.lists) == (is_limited, {"datasets": "ended"})
 
 
 def test_a_single_resource_that_a_limit_leaves_is_worth_a_page(numbered):
@@ -665,7 +673,7 @@ def test_a_page_that_does_not_come_ends_the_list(numbered):
     failure = SimpleNamespace(value=TimeoutError("slow"), request=first)
     asyncio.run(gathered(spider.lister.failed(failure)))
     assert [error[0] for error in spider.errors] == ["list"]
-    assert spider.run_state.lists == {"datasets": "ended"}
+    assert spider.run_state.walks.lists == {"datasets": "ended"}
 
 
 def test_an_answer_from_a_cache_is_noted(numbered):

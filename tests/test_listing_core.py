@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from types import SimpleNamespace
 
 import pytest
 from scrapy import Request
@@ -32,7 +33,7 @@ def test_a_record_of_another_dataset_is_not_taken_for_the_one_that_was_asked_for
     request = Request(f"{PORTAL}/api/3/action/package_show?id=a")
     body = b'{"success": true, "result": {"id": "b", "name": "b"}}'
     response = TextResponse(request.url, body=body, encoding="utf-8", request=request)
-    gone = Gone(None, API(PORTAL, Query()), None, withdrawals=None, access=None)  # type: ignore[arg-type]
+    gone = Gone(SimpleNamespace(api=API(PORTAL, Query()), withdrawals=None), None)  # type: ignore[arg-type]
     with pytest.raises(AnswerError, match="gave 'b' instead of the dataset"):
         gone.fate(response, "a", {"variant": 0})
 

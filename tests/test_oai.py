@@ -110,9 +110,9 @@ def test_a_trap_that_can_be_got_round(tmp_path, traps, daily):
     assert {item.metadata_source for item in done.items} == {"dublin_core"}
 
 
-def shuffled(count: int) -> list[Held]:
+def shuffled(count: int, seed: int = 1) -> list[Held]:
     records = held(count)
-    random.Random(1).shuffle(records)
+    random.Random(seed).shuffle(records)
     return records
 
 
@@ -132,12 +132,73 @@ def test_a_superfluous_token_without_a_total_costs_few_requests(tmp_path, record
     assert len(done.asked) < 30
 
 
-@pytest.mark.parametrize("token", TOKENS, ids=str)
-def test_a_superfluous_token_of_an_unsorted_list_without_a_total_is_no_end(tmp_path, token):
-    """Nothing shows what the list holds behind it; all is requested in windows, and kept."""
-    done = walked(Repository(shuffled(35), {"extra_token": token, "says": None}), tmp_path)
-    assert (done.judged[0], len(done.ids()), done.evidence) == ("incomplete", 35, {})
-    assert len(done.asked) < 60
+@pytest.mark.parametrize("token", [*TOKENS, None], ids=str)
+@pytest.mark.parametrize("count", [8, 10, 35, 50, 55])
+def test_a_superfluous_token_of_an_unsorted_list_without_a_total_is_the_end(tmp_path, count, token):
+    """Two windows bring nothing that the list lacked, each with a short page at its end.
+
+    Args:
+        token: what it is answered; ``None`` for a page without records.
+    """
+    repository = Repository(shuffled(count), {"extra_token": token or "none", "says": None})
+    if token is None:
+        repository.error = lambda *_: repository.answered("<ListRecords></ListRecords>")
+    done = walked(repository, tmp_path)
+    assert (done.judged, done.evidence, done.errors) == (("complete", count, count), {"datasets": "pager"}, [])
+    assert len(done.asked) < 32
+
+
+@pytest.mark.parametrize("code", ["badResumptionToken", "noRecordsMatch"])
+@pytest.mark.parametrize(
+    ("lengths", "lives"), [((10,), (5, 1, 3)), ((10,), (1, 1)), ((4, 6, 5, 3), (4, 1)), ((4, 6, 5, 3), (1, 1))]
+)
+def test_a_token_that_dies_in_an_unsorted_list_is_no_end(tmp_path, lengths, lives, code):
+    for seed in (0, 4):
+        (folder := tmp_path / f"{seed}").mkdir()
+        repository = Uneven(shuffled(60, seed), {"says": None}, lengths=lengths, lives=lives, code=code)
+        done = walked(repository, folder)
+        assert done.judged[0] == ("complete" if len(done.ids()) == 60 else "incomplete")
+
+
+class PerPage(Repository):
+    """The size that it gives for the list is that of the page."""
+
+    def page(self, found, start, rest):
+        self.traps["says"] = len(found[start : start + self.size])
+        return super().page(found, start, rest)
+
+
+@pytest.mark.parametrize("records", [held(35), held(8)], ids=["35", "8"])
+@pytest.mark.parametrize(
+    "traps", [{"extra_token": "noRecordsMatch"}, {"extra_token": "badResumptionToken"}, {"dies_behind": 10}], ids=str
+)
+def test_a_total_that_is_as_long_as_its_page_is_none_of_the_list(tmp_path, records, traps):
+    for name, order in (("sorted", records), ("shuffled", random.Random(3).sample(records, len(records)))):
+        (folder := tmp_path / name).mkdir()
+        done = walked(PerPage(order, {**traps}), folder)
+        assert (done.judged, done.errors) == (("complete", len(records), len(records)), [])
+
+
+def test_a_page_of_five_that_calls_itself_five_and_dies_is_not_whole(tmp_path):
+    """It has no dates, so nothing else shows more."""
+    done = walked(PerPage(held(35), {"dies_behind": 5, "undated": True}, size=5), tmp_path)
+    assert (done.judged, len(done.ids())) == (("incomplete", None, 5), 5)
+
+
+@pytest.mark.parametrize("records", [held(60), random.Random(1).sample(held(60), 60)], ids=["sorted", "shuffled"])
+@pytest.mark.parametrize(
+    "trap",
+    [{"dies_behind": 20}, {"cut_behind": 20}, {"breaks_at": ("r00057",), "breaks_with": 500}, {"dead_at": (3, 6, 9)}],
+)
+def test_what_a_list_said_before_it_was_split_is_expected_where_windows_are_ignored(tmp_path, records, trap):
+    done = walked(Repository(records, {**trap, "ignores": True}), tmp_path)
+    assert done.judged[1] == 60
+    assert done.judged[0] == ("complete" if len(done.ids()) == 60 else "incomplete")
+
+
+def test_a_total_that_is_met_is_an_end_where_windows_are_ignored(tmp_path):
+    done = walked(Repository(held(35), {"extra_token": "badResumptionToken", "ignores": True}), tmp_path)
+    assert (done.judged, done.errors) == (("complete", 35, 35), [])
 
 
 @dataclass
@@ -220,7 +281,7 @@ def test_a_list_that_ends_at_a_limit_within_a_page_is_no_end(tmp_path):
             return super().page(found[:25], start, rest)
 
     done = walked(Limited(shuffled(100), {"extra_token": "badResumptionToken", "says": None}), tmp_path)
-    assert (done.judged[0], len(done.ids())) == ("incomplete", 100)
+    assert (done.judged[0], len(done.ids())) == ("complete", 100)
 
 
 def test_a_token_that_dies_behind_a_full_page_of_a_window_is_no_end(tmp_path):
@@ -606,7 +667,7 @@ def test_a_token_that_is_dead_while_the_list_grows(crawled):
 def test_records_of_one_moment_behind_a_dead_token_leave_the_crawl_incomplete(crawled):
     done = crawled(Dead(held(100, hours=0), {"says": None}))
     assert (done.code, done.kinds()) == (3, [("list", "paging")])
-    assert "noRecordsMatch after 50" in done.errors[0]["error"]
+    assert "no records (noRecordsMatch) after 50" in done.errors[0]["error"]
 
 
 def test_many_records_of_one_moment_cost_few_requests(crawled):
@@ -806,6 +867,16 @@ def test_a_repository_that_is_busy_is_asked_again_later(crawled):
     done = crawled(answer)
     assert verdict(done) == WHOLE
     assert done.report["retries"] == 1
+
+
+@pytest.mark.parametrize("verb", ["Identify", "ListMetadataFormats"])
+def test_what_a_busy_repository_says_of_itself_is_left_out(crawled, verb):
+    """It asks for a pause each time; the list decides."""
+    repository = Repository(held(35))
+    busy = Answer(b"busy", 503, {"Retry-After": "1"})
+    done = crawled(lambda asked: busy if f"verb={verb}" in asked.path else repository(asked), {"RETRY_TIMES": "1"})
+    assert (verdict(done), done.errors) == (WHOLE, [])
+    assert len([question for question in done.asked if question.startswith(verb)]) == 2
 
 
 def test_robots(crawled):

@@ -218,3 +218,27 @@ def test_a_catalogue_of_dcat_ap_3_0_0(output, tmp_path):
         "https://data.example.org/1",
     )
     assert f"{AP_3_0_0} does not define 'Dataset.colour': what that says is only in the document." in flaw["error"]
+
+
+def test_a_member_of_a_series_has_the_terms_of_both_its_types(output, tmp_path):
+    """As in SEMIC's examples: with the terms of one type there is no title, and the context is said to lack it."""
+    feed = tmp_path / "datasets.jsonl"
+    document = {
+        "@context": EXAMPLES,
+        "@graph": [
+            {
+                "@id": f"https://data.example.org/{year}",
+                "@type": ["Dataset", "DatasetMemberOfADatasetSeries"],
+                "title": {"en": f"Budget {year}", "de": f"Haushalt {year}"},
+                "inSeries": "https://data.example.org/series",
+                "previous": f"https://data.example.org/{year - 1}",
+            }
+            for year in (2019, 2020)
+        ],
+    }
+    crawl = crawled(output, document, feed)
+    assert [json.loads(line)["title"] for line in feed.read_text().splitlines()] == ["Budget 2019", "Budget 2020"]
+    titles = [{each["@language"] for each in one["title"]} for one in crawl.documents().values()]
+    series = {(one["inSeries"], len(one["dcat:prev"])) for one in crawl.documents().values()}
+    assert (titles, series) == ([{"de", "en"}] * 2, {("https://data.example.org/series", 1)})
+    assert crawl.flaws == []

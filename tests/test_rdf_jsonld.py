@@ -328,6 +328,130 @@ def test_both_values_of_a_repeated_key_are_read():
     }
 
 
+# Nodes of several types
+
+TERMS = {"@version": 1.1, "x": "http://x.org/", "type": "@type"}
+A = {"@id": "x:A", "@context": {"a": "x:a", "both": "x:of-a", "below": "x:below"}}
+B = {"@id": "x:B", "@context": {"b": {"@id": "x:b", "@type": "@id"}, "both": "x:of-b"}}
+VALUES = {"a": "1", "b": "http://b.org/", "both": "2"}
+SAID = {("a", "1"), ("b", "<http://b.org/>"), ("of-b", "2")}
+"""What both types make of the values: the last one counts, in the order of their names."""
+
+
+def said(document) -> set[tuple[str, str]]:
+    """What the document says with properties of x.org."""
+    x = "http://x.org/"
+    return {(property_.removeprefix(x), value) for property_, value in triples(document) if property_.startswith(x)}
+
+
+@pytest.mark.parametrize(
+    ("context", "node", "more"),
+    [
+        ([{"A": A, "B": B}], {"@type": ["A", "B"]}, set()),
+        ([{"A": A, "B": B}], {"type": ["B", "x:C", "A"]}, set()),
+        ([{"A": A}, {"B": B}], {"@type": ["A", "B"]}, set()),
+        ([{"A": A, "B": {"@id": "x:B"}}], {"@context": {"B": B}, "@type": ["A", "B"]}, set()),
+        ([{"kind": {"@id": "@type", "@container": "@set"}, "A": A, "B": B}], {"kind": ["A", "B"]}, set()),
+        ([{"A": A, "x:B": B}], {"@type": ["A", "x:B"]}, set()),
+        ([{"A": A, "B": B | {"@context": [{"both": "x:else"}, B["@context"]]}}], {"@type": ["A", "B"]}, set()),
+        (
+            [{"A": A, "B": B, "C": {"@id": "x:C", "@context": {"c": "x:c"}}}],
+            {"@type": ["A", "B", "C"], "c": "3"},
+            {("c", "3")},
+        ),
+        ([{"A": A, "B": B}], {"@type": ["A", "B"], "below": {"x:id": "4", **VALUES}}, {("below", "_"), ("id", "4")}),
+        (
+            [{"A": A, "B": B}],
+            {"@type": ["A", "B"], "x:json": {"@type": "@json", "@value": {"@type": ["A", "B"]}}},
+            {("json", '{"@type":["A","B"]}')},
+        ),
+        (
+            [{"A": A, "B": B, "json": {"@id": "x:json", "@type": "@json"}}],
+            {"@type": ["A", "B"], "json": [{"@type": ["A", "B"]}]},
+            {("json", '[{"@type":["A","B"]}]')},
+        ),
+        (
+            [{"A": A, "B": B}],
+            {"@type": ["A", "B"], "x:number": 12345678901234567890123, "x:other": 1.50},
+            {("number", "1.2345678901234567890123E22"), ("other", "1.5E0")},
+        ),
+    ],
+)
+def test_a_node_of_several_types_has_the_terms_of_all(context, node, more):
+    """JSON-LD 1.1 applies the context of each type on that of the one before; the parser applies the last alone."""
+    assert said({"@context": [TERMS, *context], "@graph": [{**node, **VALUES}]}) == SAID | more
+
+
+@pytest.mark.parametrize(
+    ("context", "node", "expected"),
+    [
+        ({"A": A, "B": B | {"@context": [None, TERMS, B["@context"]]}}, {}, SAID - {("a", "1")}),
+        ({"A": A | {"@context": [None, TERMS, A["@context"]]}, "B": B}, {}, SAID),
+        (
+            {"A": A, "B": B | {"@context": [None, TERMS, {"below": "x:below"}]}},
+            {"below": {"a": "3", "x:b": "4"}},
+            {("below", "_"), ("b", "4")},
+        ),
+        ({"A": A, "B": B}, {"@context": {"A": "x:A"}}, SAID - {("a", "1")}),
+        ({"A": A, "B": B}, {"@context": [None, TERMS | {"A": A, "B": "x:B"}]}, {("a", "1"), ("of-a", "2")}),
+    ],
+)
+def test_contexts_that_are_reset_or_defined_anew_count_no_more(context, node, expected):
+    node = {"@type": ["A", "B"], **node, **VALUES}
+    assert said({"@context": [TERMS, context], "@graph": [node]}) == expected
+
+
+def test_the_context_of_a_property_defines_the_types_below_it():
+    context = {"A": A, "part": {"@id": "x:part", "@context": {"B": B}}}
+    part = {"@type": ["A", "B"], **VALUES}
+    assert said({"@context": [TERMS, context], "part": part}) == SAID | {("part", "_")}
+
+
+def test_the_types_stay_as_they_are():
+    document = {"@context": [TERMS, {"A": A, "B": B}], "@type": ["B", "A"]}
+    assert triples(document) == {(RDF + "type", "<http://x.org/A>"), (RDF + "type", "<http://x.org/B>")}
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b'{"@context": {"A": {"@context": {}}, "B": {"@context": {}}}, "@type": ["A"], "k": ["A", "C"], "t": [1, 2]}',
+        b'{"@context": {"A": {"@context": {}}, "B": {"@context": {}}}, "@type": ["A", "B"], "k": 1, "k": 2}',
+        b'{"@context": {"A": {"@context": {}}, "B": {"@context": {}}}, "@type": ["A", "B"], "k": 1',
+        b'{"@context": {"A": {"@context": {}}, "B": {"@context": {"@propagate": true}}}, "@type": ["A", "B"]}',
+    ],
+)
+def test_what_needs_no_joining_or_can_not_be_joined_stays_the_very_same(body):
+    assert jsonld.local(body) == body
+
+
+def test_joined_contexts_that_would_fill_the_memory_are_refused():
+    scoped = {f"T{number}": {"@context": {f"t{number}": "x:t"}} for number in range(400)}
+    sets = [{"@type": list(scoped)[start:]} for start in range(300)]
+    error = refused({"@context": {**TERMS, **scoped}, "@graph": sets})
+    assert (error.kind, "terms of nodes of several types" in str(error)) == ("too_large", True)
+
+
+def test_joined_contexts_take_no_time():
+    """Contexts that each node has or resets, long lists of types, keys that all mean a type."""
+    scoped = {f"T{number}": {"@context": {f"t{number}": "x:t"}} for number in range(1000)}
+    keys = {f"k{number}": "@type" for number in range(1000)}
+    nodes = {
+        "long lists": [{"@type": list(scoped)}] * 400,
+        "contexts": [{"@context": [None, {"A": A, "B": B}], "@type": ["A", "B"]}] * 9_000,
+        "keys": [{key: ["A", "B"] for key in keys}] * 100,
+    }
+    before = time.process_time()
+    for graph in nodes.values():
+        document = {
+            "@context": {**TERMS, **keys, **scoped, "A": A, "B": B},
+            "@graph": graph,
+            "padding": " " * (8 << 20),
+        }
+        jsonld.local(json.dumps(document).encode())
+    assert time.process_time() - before < 20
+
+
 # Sizes
 
 

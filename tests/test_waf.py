@@ -585,9 +585,10 @@ DEEP = {
 }
 
 
+@pytest.mark.parametrize("is_late", [False, True])
 @pytest.mark.parametrize("twice", range(len(DEEP) + 1))
-def test_a_kill_between_any_two_answers_loses_nothing(tmp_path, twice):
-    done, asked = walked(DEEP, tmp_path, twice=twice)
+def test_a_kill_between_any_two_answers_loses_nothing(tmp_path, twice, is_late):
+    done, asked = walked(DEEP, tmp_path, twice=twice, is_late=is_late)
     ids = sorted([*"abcde", "https://example.org/d/1", "https://example.org/d/2"])
     assert sorted(set(done.ids())) == ids
     assert (done.evidence, done.judged) == ({"folders": "file"}, ("complete", 7, 7))
@@ -626,6 +627,27 @@ def test_a_listing_that_breaks_off_is_asked_for_again(tmp_path):
     assert done.judged == ("complete", 7, 7)
     done, _ = walked(DEEP | {"/meta/sub/": [206, 206]}, tmp_path)
     assert (done.evidence, done.judged, done.kinds()) == ({}, ("incomplete", None, 4), {"truncated": 1})
+
+
+LOGIN = """<!doctype html><title>Log in</title><form><input type="password"></form>
+<a href="/meta/help/">Help</a> <a href="/meta/terms/">Terms</a>"""
+
+
+@pytest.mark.parametrize(
+    "page", ["<p>Welcome</p>", LOGIN, "<h1>Are you a robot?</h1>", "{}"], ids=["no links", "login", "robot", "JSON"]
+)
+@pytest.mark.parametrize("limit", [{}, {"max_datasets": "8"}], ids=["all", "limit"])
+def test_a_page_for_people_in_place_of_a_folder_is_asked_for_once_more(tmp_path, page, limit):
+    done, asked = walked(DEEP | {"/meta/sub/": [page, DEEP["/meta/sub/"]]}, tmp_path, **limit)
+    assert (done.judged, done.errors, len(asked)) == (("complete", 7, 7), [], len(DEEP) + 1)
+    done, asked = walked(DEEP | {"/meta/sub/": page}, tmp_path, **limit)
+    assert (done.judged[0], done.kinds(), asked.count("/meta/sub/")) == ("incomplete", {"unproven": 1}, 2)
+    assert len(asked) == len(DEEP) + 1 - 4, "nothing below it is asked for"
+
+
+def test_an_address_that_is_no_folder_is_asked_for_once(tmp_path):
+    done, asked = walked({"/meta/": "<p>Welcome</p>"}, tmp_path)
+    assert (done.kinds(), len(asked)) == ({"unproven": 1}, 1)
 
 
 @pytest.mark.parametrize(

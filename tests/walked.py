@@ -23,6 +23,7 @@ from twisted.python.failure import Failure
 
 from crawlers import settings, signals
 from crawlers.resume import Job
+from crawlers.resume.scheduler import place_of
 from crawlers.store.index import Index
 from tests.site import Asked, Site
 
@@ -40,6 +41,7 @@ class Walked:
         asked: its requests, in order; one that is repeated is sent once.
         twice: the number of the request whose answer is read twice, as after a kill before what follows was stored.
         again: what the repeated request is answered; by default the same.
+        is_late: whether it is read again behind all others, instead of at once.
         errors: the signals of what is missing.
         flaws: those of what could not be read of records that are kept.
     """
@@ -49,9 +51,9 @@ class Walked:
     items: list[Any] = field(default_factory=list)
     errors: list[signals.Failed] = field(default_factory=list)
     flaws: list[signals.Failed] = field(default_factory=list)
-    fingerprints: set[bytes] = field(default_factory=set)
     twice: int = 0
     again: Callable[[Response], Response] | None = None
+    is_late: bool = False
 
     def ids(self) -> list[str]:
         return sorted(item.id for item in self.items)
@@ -61,38 +63,43 @@ class Walked:
 
     @property
     def evidence(self) -> dict[str, str]:
-        return self.spider.run_state.evidence
+        return self.spider.run_state.walks.evidence
 
     @property
     def judged(self) -> tuple[str, int | None, int]:
         """The verdict that a crawl's report would give, how many datasets are expected, and how many were listed."""
         state = self.spider.run_state
-        is_whole = self.kinds().keys() <= set(signals.FINDINGS) and set(state.lists.values()) == {"ended"}
-        verdict = "partial" if state.is_limited else "complete" if state.evidence else "incomplete"
+        is_whole = self.kinds().keys() <= set(signals.FINDINGS) and set(state.walks.lists.values()) == {"ended"}
+        verdict = "partial" if state.is_limited else "complete" if state.walks.evidence else "incomplete"
         return verdict if is_whole else "incomplete", state.expected, state.listed
 
     def note(self, failed: signals.Failed) -> None:
         (self.flaws if failed.kind in signals.FLAWS else self.errors).append(failed)
 
     async def run(self, answers: Answers) -> None:
-        waiting = [each async for each in self.spider.start()]
+        waiting, late = [each async for each in self.spider.start()], None
         while waiting:
             request = waiting.pop(0)
-            fingerprint = self.spider.crawler.request_fingerprinter.fingerprint(request)
-            fingerprint += request.meta.get("walk", "").encode()
-            if fingerprint in self.fingerprints and not request.dont_filter:
+            job = Job.from_crawler(self.spider.crawler)
+            place = place_of(request, self.spider.crawler)
+            if not job.execute("INSERT OR IGNORE INTO seen VALUES (?)", (place,)).rowcount and not request.dont_filter:
                 continue
-            self.fingerprints.add(fingerprint)
             self.asked.append(request)
             assert len(self.asked) < MOST, "it has no end"
             response = followed(request, answers)
-            if len(self.asked) == self.twice:
+            if len(self.asked) == self.twice and self.is_late:
+                late = request, response
+            elif len(self.asked) == self.twice:
                 await self.outputs(request, response)
                 if self.again:
                     Job.from_crawler(self.spider.crawler).resumed = True
                     response = self.again(response)
             for each in await self.outputs(request, response):
                 (waiting if isinstance(each, Request) else self.items).append(each)
+            if late and not waiting:
+                job.resumed = True
+                waiting = [each for each in await self.outputs(*late) if isinstance(each, Request)]
+                late = None
 
     async def outputs(self, request: Request, response: Response) -> list[Any]:
         if 200 <= response.status < 300 or response.status in request.meta.get("handle_httpstatus_list", ()):
@@ -124,6 +131,7 @@ def walk(
     *,
     twice: int = 0,
     again: Callable[[Response], Response] | None = None,
+    is_late: bool = False,
     **given: str,
 ) -> Walked:
     """Walk a spider through a catalogue.
@@ -134,6 +142,7 @@ def walk(
         changes: other settings.
         twice: the number of a request whose answer is read twice.
         again: what the repeated request is answered.
+        is_late: whether it is read again behind all others, instead of at once.
         given: the spider's arguments.
     """
     crawler = get_crawler(spider, SETTINGS | (changes or {}))
@@ -141,7 +150,7 @@ def walk(
     crawler.request_fingerprinter = build_from_crawler(load_object(FINGERPRINTER), crawler)
     index = Index(folder, crawler.spider.source)
     crawler.spider.opened_index = lambda: index
-    walked = Walked(crawler.spider, twice=twice, again=again)
+    walked = Walked(crawler.spider, twice=twice, again=again, is_late=is_late)
     crawler.signals.connect(walked.note, signal=signals.record_failed)
     try:
         asyncio.run(walked.run(answers))

@@ -85,7 +85,7 @@ class Driver(ScrapyPlaywrightDownloadHandler):  # type: ignore[misc]  # it has n
         }
         await self.download_request(request.replace(meta=meta))
 
-    async def _download_request_with_page(self, request: Request, page: Page, spider: Any) -> Response:  # noqa: ARG002
+    async def _download_request_with_page(self, request: Request, page: Page, spider: Any) -> Response:
         await request.meta["opened"](page)
         return Response(request.url)
 

@@ -14,9 +14,7 @@ if TYPE_CHECKING:
 
     from scrapy.http import Response
 
-    from crawlers.kinds.ckan.api import API
-    from crawlers.kinds.ckan.dialect import Take
-    from crawlers.listing.crawl import Crawl
+    from crawlers.kinds.ckan.dialect import PackageCrawl
     from crawlers.listing.walk import ListingPage, Walk
 
 
@@ -45,10 +43,8 @@ class PackagesOfType(Packages):
     subject = "the catalogue"
     ladder = (OtherFilter(), *Packages.ladder)
 
-    def __init__(
-        self, crawl: Crawl, portal_api: API, take: Take, name: str, identify: Callable[[Any], str | None]
-    ) -> None:
-        super().__init__(crawl, portal_api, take)
+    def __init__(self, crawl: PackageCrawl, name: str, identify: Callable[[Any], str | None]) -> None:
+        super().__init__(crawl)
         self.name = name
         self.identify = identify
         self.filters = (Query(fq=f"type:{name}"), Query(q=f"type:{name}"), Query(fq=f"dataset_type:{name}"))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from crawlers.items import Known
 from crawlers.resume.notes import Notes
-from crawlers.safety import inside, strict_json
+from crawlers.safety import strict_json
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
@@ -84,10 +84,7 @@ class Profiles:
         known = index.documents.get(kind, identifier, None)
         if known is None:
             return None
-        try:
-            found = strict_json.loads(inside.read(index.folder, known.file))
-        except (OSError, ValueError):
-            found = None
+        found = strict_json.of_file(index.folder, known.file)
         last = found if isinstance(found, dict) else {}
         return Before(last, max(known.seen, str(last.get("checked", "")))[:10], known.run, known.status)
 

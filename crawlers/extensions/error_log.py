@@ -127,7 +127,7 @@ class ErrorLog:
 
     def reconcile(self) -> None:
         """Record what was expected and never arrived, as a component dropped its request; then what is no flaw."""
-        for name, state in RunState.from_crawler(self.crawler).lists.items():
+        for name, state in RunState.from_crawler(self.crawler).walks.lists.items():
             if state != "ended":
                 error = f"the list of {name} was not read to its end: the request for its next page was dropped"
                 self.record_failed(signals.Failed(stage="list", kind="unaccounted", error=error))

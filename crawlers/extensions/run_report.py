@@ -51,7 +51,7 @@ def run_report(
         "verdict": report.verdict,
         **{name: getattr(state, name) for name in ("expected", "listed", "excluded")},
         "not_kept": _not_kept(report, report.crawler.spider) if reason == "finished" else 0,
-        "evidence": state.evidence,
+        "evidence": state.walks.evidence,
         "datasets_on_disk": datasets,
         "unchanged_since": report.job.state.get("last_change") if is_quiet else None,
         "counts": counts,

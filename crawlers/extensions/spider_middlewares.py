@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 class DefaultErrback(BaseSpiderMiddleware):
     """Gives a request without an errback the spider's ``request_failed``."""
 
-    def get_processed_request(self, request: Request, response: Response | None) -> Request:  # noqa: ARG002
+    def get_processed_request(self, request: Request, response: Response | None) -> Request:
         spider = self.crawler.spider
         if request.errback is None and isinstance(spider, CatalogueSpider):
             return request.replace(errback=spider.request_failed)
@@ -34,6 +34,6 @@ class DeclaredEncoding(BaseSpiderMiddleware):
         if not self.encoding:  # each middleware costs every answer three generators
             raise NotConfigured
 
-    def get_processed_request(self, request: Request, response: Response | None) -> Request:  # noqa: ARG002
+    def get_processed_request(self, request: Request, response: Response | None) -> Request:
         request.meta["encoding"] = self.encoding
         return request

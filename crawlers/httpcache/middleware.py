@@ -26,7 +26,7 @@ class HttpCache(HttpCacheMiddleware):
         _forget(request, copy)
         return answer
 
-    def process_exception(self, request: Request, exception: Exception) -> None:  # type: ignore[override]  # noqa: ARG002
+    def process_exception(self, request: Request, exception: Exception) -> None:  # type: ignore[override]
         _forget(request, request.meta.pop("cached_response", None))
 
 

@@ -42,7 +42,7 @@ class Policy(RFC2616Policy):
         is_reload = b"no-cache" in self._parse_cachecontrol(request)
         return self.always_store and not is_reload and self._says_nothing(cachedresponse)
 
-    def is_cached_response_valid(self, cachedresponse: Response, response: Response, request: Request) -> bool:  # noqa: ARG002
+    def is_cached_response_valid(self, cachedresponse: Response, response: Response, request: Request) -> bool:
         return response.status == 304
 
     def _says_nothing(self, response: Response) -> bool:

@@ -55,11 +55,11 @@ class SqliteStorage:
         if self.lifetime:
             self._execute("DELETE FROM responses WHERE time < ?", (time() - self.lifetime,))
 
-    def close_spider(self, spider: Spider) -> None:  # noqa: ARG002
+    def close_spider(self, spider: Spider) -> None:
         if self.db:
             self.db.close()
 
-    def retrieve_response(self, spider: Spider, request: Request) -> Response | None:  # noqa: ARG002
+    def retrieve_response(self, spider: Spider, request: Request) -> Response | None:
         """Raise for an unreadable row, which Scrapy takes for a miss and counts (httpcache/retrieve_error)."""
         if self.db is None:
             return None
@@ -76,7 +76,7 @@ class SqliteStorage:
         request.meta["cache_timestamp"] = when
         return response
 
-    def store_response(self, spider: Spider, request: Request, response: Response) -> None:  # noqa: ARG002
+    def store_response(self, spider: Spider, request: Request, response: Response) -> None:
         if self.db is None:
             return
         row = self.key(request), time(), _selected(request, response), _about(response)

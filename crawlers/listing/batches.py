@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from crawlers.exceptions import AnswerError
 from crawlers.listing.faults import LASTING, Fault
-from crawlers.listing.spider import flat
+from crawlers.listing.spider import callback, flat
 from crawlers.politeness import failures
 
 if TYPE_CHECKING:
@@ -157,7 +157,7 @@ class Batches(ABC):
             fault: why it was not answered in any form; ``None`` if its answer lacks these.
         """
 
-    def batches_done(self, batch: Batch) -> Iterator[Any]:  # noqa: ARG002
+    def batches_done(self, batch: Batch) -> Iterator[Any]:
         """Yield what follows the last batch."""
         return iter(())
 
@@ -173,7 +173,7 @@ class Batches(ABC):
         """Return the way in which ids are asked for first, see `Batch`."""
         return {}
 
-    def fits(self, batch: Batch) -> bool:  # noqa: ARG002
+    def fits(self, batch: Batch) -> bool:
         """Return whether one request can ask for a batch; if not, it is made shorter."""
         return True
 
@@ -219,11 +219,12 @@ class Batches(ABC):
         yield from self.take(response, given, behind)
         yield from self.ask_batch(behind)
 
-    def batch_failed(self, failure: Failure) -> AsyncIterator[Any]:
+    @callback
+    def batch_failed(self, failure: Failure) -> Iterator[Any]:
         request, response = failures.request(failure), getattr(failure.value, "response", None)
         has_waited = response is not None and "Retry-After" in response.headers
         fault = replace(self.fault(failures.from_failure(failure), response), has_waited=has_waited)
-        return flat(self._not_taken(fault, request, Batch.restored(request.cb_kwargs["batch"])))
+        return self._not_taken(fault, request, Batch.restored(request.cb_kwargs["batch"]))
 
     def _not_taken(self, fault: Fault, request: Request | None, batch: Batch) -> Iterator[Any]:
         """Ask in another way, or leave each of the ids to be asked for by itself."""
@@ -238,9 +239,9 @@ class Batches(ABC):
         yield from self.give_up([*batch.ids], batch, fault, request)
         yield from self.ask_batch(batch.left())
 
-    def closed(self, batch: Batch, fault: Fault, request: Request | None) -> Iterator[Any]:  # noqa: ARG002
+    def closed(self, batch: Batch, fault: Fault, request: Request | None) -> Iterator[Any]:
         """Yield what follows where the host answers no further question."""
-        if self.batch_list in self.crawl.run_state.walks.open:
+        if self.crawl.run_state.walks.lists.get(self.batch_list) == "begun":
             self.crawl.run_state.walks.end(self.batch_list, "short")
         self.crawl.failed("list", fault.error, request, http_status=fault.status)
         return iter(())

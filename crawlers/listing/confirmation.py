@@ -5,22 +5,21 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from contextlib import suppress
-from functools import cached_property, partial
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from scrapy import Request
 from scrapy.spidermiddlewares.httperror import HttpError
 
 from crawlers.exceptions import AnswerError
-from crawlers.listing.spider import flat
+from crawlers.listing.spider import callback
 from crawlers.listing.withdrawals import LIST
 from crawlers.politeness import failures
 from crawlers.resume.notes import Notes
-from crawlers.resume.records import planned_among
 from crawlers.values.addresses import host
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterator
+    from collections.abc import Iterator
 
     from scrapy.http import Response
     from twisted.python.failure import Failure
@@ -90,13 +89,7 @@ class Confirmation(ABC):
         """Yield what follows when all are marked or left; the notes have what the portal said of each."""
 
     def unchecked(
-        self,
-        error: AnswerError,
-        request: Request | None,
-        status: int | None,
-        about: dict[str, Any],  # noqa: ARG002 -- for subclasses
-        *,
-        is_end: bool,
+        self, error: AnswerError, request: Request | None, status: int | None, about: dict[str, Any], *, is_end: bool
     ) -> Iterator[Any]:
         """Yield what follows when the portal does not give what it lists; by default it is reported, and that is all.
 
@@ -112,7 +105,9 @@ class Confirmation(ABC):
 
     def left_open(self, dataset_id: str, error: AnswerError, request: Request | None, status: int | None) -> None:
         """Note a dataset that the portal neither gives nor says is gone; by default it is reported."""
-        self.withdrawals.not_confirmed(dataset_id, error, request, status, by=self.by)
+        message = f"the dataset is no longer listed, and {self.by} does not say that it is gone: {error}"
+        found = AnswerError(error.kind, message)
+        self.crawl.failed("fetch", found, request, http_status=status, dataset_id=dataset_id)
 
     def mark(self, dataset_id: str, fate: dict[str, Any]) -> None:
         """Mark a dataset that the portal says is gone."""
@@ -170,10 +165,8 @@ class Confirmation(ABC):
         callbacks = {"callback": self.parse_control, "errback": self.control_failed}
         yield _first(request, **callbacks, cb_kwargs={"asked": asked, "is_end": is_end})
 
-    def parse_control(self, response: Response, asked: dict[str, Any], is_end: bool) -> AsyncIterator[Any]:
-        return flat(self._checked(response, asked, is_end=is_end))
-
-    def _checked(self, response: Response, asked: dict[str, Any], *, is_end: bool) -> Iterator[Any]:
+    @callback
+    def parse_control(self, response: Response, asked: dict[str, Any], is_end: bool) -> Iterator[Any]:
         control, *others = asked["controls"]
         try:
             reason = self.fate(response, control, asked["about"]).reason
@@ -186,9 +179,10 @@ class Confirmation(ABC):
             asked = {**asked, "controls": others or [control]}
             yield from self._settle(asked) if is_end else self._ask(asked)
 
-    def control_failed(self, failure: Failure) -> AsyncIterator[Any]:
+    @callback
+    def control_failed(self, failure: Failure) -> Iterator[Any]:
         request, status = failures.request(failure), failures.status(failure)
-        return flat(self._not_given(self.error(failure), request, status, **request.cb_kwargs))
+        return self._not_given(self.error(failure), request, status, **request.cb_kwargs)
 
     def _not_given(
         self, error: AnswerError, request: Request | None, status: int | None, asked: dict[str, Any], is_end: bool
@@ -209,10 +203,8 @@ class Confirmation(ABC):
                 error = AnswerError("refused", f"{self.by} has no address for it")
                 yield from self._leave_open(error, None, None, asked, dataset_id)
 
-    def parse(self, response: Response, asked: dict[str, Any], dataset_id: str) -> AsyncIterator[Any]:
-        return flat(self._answered(response, asked, dataset_id))
-
-    def _answered(self, response: Response, asked: dict[str, Any], dataset_id: str) -> Iterator[Any]:
+    @callback
+    def parse(self, response: Response, asked: dict[str, Any], dataset_id: str) -> Iterator[Any]:
         try:
             fate = self.fate(response, dataset_id, asked["about"])
         except AnswerError as error:
@@ -221,10 +213,8 @@ class Confirmation(ABC):
         yield from self._note(dataset_id, fate, response.url, asked)
         yield from fate.output
 
-    def failed(self, failure: Failure) -> AsyncIterator[Any]:
-        return flat(self._not_answered(failure))
-
-    def _not_answered(self, failure: Failure) -> Iterator[Any]:
+    @callback
+    def failed(self, failure: Failure) -> Iterator[Any]:
         request, keywords = failures.request(failure), failures.request(failure).cb_kwargs
         fate = None
         if isinstance(failure.value, HttpError):
@@ -282,11 +272,10 @@ class GoneRecords(Confirmation):
 
     def find(self) -> Iterator[Any]:
         """Yield the questions about what this whole listing lacks, or mark it without any."""
-        withdrawals, records = self.withdrawals, self.crawl.records
+        withdrawals = self.withdrawals
         if withdrawals.is_partial():
             return
-        for _ in withdrawals.compare(withdrawals.held(), partial(planned_among, records, self.crawl.listed_kind)):
-            pass
+        yield from withdrawals.compare(withdrawals.held())
         controls = [listed for listed in withdrawals.controls if self.question(listed, {})]
         if not withdrawals.gone or not controls:
             self._let_listings_decide("nothing that it lists has an address of its own there")
@@ -328,7 +317,7 @@ class GoneRecords(Confirmation):
         ]
         self.withdrawals.remember(self._GIVEN, given)
 
-    def question(self, dataset_id: str, about: dict[str, Any]) -> Request | None:  # noqa: ARG002
+    def question(self, dataset_id: str, about: dict[str, Any]) -> Request | None:
         known = self.crawl.opened_index().documents.get(self.crawl.listed_kind, dataset_id, None)
         url = known.metadata_url if known else None
         is_own = url is not None and host(url) == host(self.crawl.place)
@@ -338,7 +327,7 @@ class GoneRecords(Confirmation):
         self.crawl.logger.info("%s does not say whether %s is gone: %s", self.by, dataset_id, error)
         self._leave_to_listings(dataset_id)
 
-    def settled(self, about: dict[str, Any]) -> Iterator[Any]:  # noqa: ARG002
+    def settled(self, about: dict[str, Any]) -> Iterator[Any]:
         self._remember(is_believed=True)
         self.crawl.run_state.is_whole_listing = self.withdrawals.by_listings(self._OPEN)
         yield from ()

@@ -112,7 +112,7 @@ class Dialect(ABC, Generic[A]):
 
     # What may be said besides
 
-    def together(self, response: Response, taken: list[tuple[Entry, int]], walk: Walk[A]) -> Iterator[Any] | None:  # noqa: ARG002
+    def together(self, response: Response, taken: list[tuple[Entry, int]], walk: Walk[A]) -> Iterator[Any] | None:
         """Yield what the records of a page lead to all together; ``None``: each by itself, see `items`.
 
         Args:
@@ -126,48 +126,41 @@ class Dialect(ABC, Generic[A]):
         Args:
             response: what came; ``None`` if nothing did.
         """
-        return Fault(error, None if response is None else response.status, is_first=not walk.pages)
+        status, is_help = None if response is None else response.status, walk.purpose == "count" and not walk.pages
+        return Fault(error, status, is_first=not walk.pages, is_help=is_help)
 
-    def is_current(self, walk: Walk[A]) -> bool:  # noqa: ARG002
+    def is_current(self, walk: Walk[A]) -> bool:
         """Return whether the answer to a walk's request counts: another session may have begun the list again."""
         return True
 
-    def reported(self, fault: Fault, walk: Walk[A]) -> Fault:  # noqa: ARG002
+    def reported(self, fault: Fault, walk: Walk[A]) -> Fault:
         """Return the fault that is reported when nothing helped: the last one, with advice, or one that says more."""
         return fault
 
-    def place(self, walk: Walk[A], count: int) -> A | None:  # noqa: ARG002
+    def place(self, walk: Walk[A], count: int) -> A | None:
         """Return what is asked for `count` positions behind the beginning of the page; ``None`` if it can't be."""
         return None
 
-    def renewed(self, walk: Walk[A]) -> A | None:  # noqa: ARG002
+    def renewed(self, walk: Walk[A]) -> A | None:
         """Return what the list's beginning is asked by, where a token or a session may have expired."""
         return None
 
-    def count(self, walk: Walk[A]) -> A | None:  # noqa: ARG002
+    def count(self, walk: Walk[A]) -> A | None:
         """Return what the number of records alone is asked by, when fewer came than there were.
 
         An answer to that may name a next question about the number; before any page, it names the first page.
         """
         return None
 
-    def parts(self, walk: Walk[A]) -> Sequence[Part]:  # noqa: ARG002
-        """Return the ranges in which a list may be read that is longer than what the server gives."""
-        return ()
-
-    def halves(self, part: Part) -> tuple[Part, Part] | None:  # noqa: ARG002
-        """Return both halves of a range; ``None`` if it can't be split."""
-        return None
-
     def split(self, walk: Walk[A]) -> Sequence[Part]:
         """Return the ranges that the present one, or the whole list, is split into; none if that can't be done."""
-        return (self.halves(walk.parts[0]) or ()) if walk.parts else self.parts(walk)
+        return ()
 
-    def ranged(self, walk: Walk[A], part: Part) -> A | None:  # noqa: ARG002
+    def ranged(self, walk: Walk[A], part: Part) -> A | None:
         """Return what the first page of a range is asked by."""
         return None
 
-    def laps(self, walk: Walk[A]) -> Sequence[A]:  # noqa: ARG002
+    def laps(self, walk: Walk[A]) -> Sequence[A]:
         """Return where further looks at the list begin, in the order in which they are taken: for most, page 1."""
         return ()
 
@@ -180,32 +173,32 @@ class Dialect(ABC, Generic[A]):
         is_one_of_many = walk.has_records and walk.name not in ("datasets", self.traits.tree)
         return walk.name if walk.above or is_one_of_many else self.subject
 
-    def ending(self, fault: Fault, walk: Walk[A]) -> ListingPage[A] | None:  # noqa: ARG002
+    def ending(self, fault: Fault, walk: Walk[A]) -> ListingPage[A] | None:
         """Return the end that a fault means, for a page that was only guessed or has records alone; ``None``: none.
 
         Those that it says are lost with the page are reported.
         """
         return None
 
-    def ended(self, walk: Walk[A]) -> Iterator[Any] | None:  # noqa: ARG002
+    def ended(self, walk: Walk[A]) -> Iterator[Any] | None:
         """Yield what there is to do when all lists have ended, whole or not, in place of `whole`; a walk is begun."""
         return None
 
-    def explained(self, walk: Walk[A]) -> Iterator[Any] | None:  # noqa: ARG002
+    def explained(self, walk: Walk[A]) -> Iterator[Any] | None:
         """Yield what may explain why fewer came than there are; ``None``: a further look at the list is taken.
 
         A list that is read for the sake of another is doubtful, too, and explains that one.
         """
         return None
 
-    def whole(self, walk: Walk[A]) -> Iterator[Any] | None:  # noqa: ARG002
+    def whole(self, walk: Walk[A]) -> Iterator[Any] | None:
         """Yield what there is to do when the catalogue was listed whole; ``None``: look for what is gone."""
         return None
 
-    def short(self, walk: Walk[A]) -> Iterator[Any]:  # noqa: ARG002
+    def short(self, walk: Walk[A]) -> Iterator[Any]:
         """Yield what there is to do when a list was not whole, which has been reported; a walk is begun."""
         return iter(())
 
-    def stopped(self, walk: Walk[A]) -> Iterator[Any]:  # noqa: ARG002
+    def stopped(self, walk: Walk[A]) -> Iterator[Any]:
         """Yield what there is to do when the user's limit is reached."""
         return iter(())

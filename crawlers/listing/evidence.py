@@ -69,7 +69,7 @@ def after(here: Walk[Any], page: ListingPage[Any], taken: Taken, traits: Traits)
     came = here.came + (taken.came if is_behind else 0)
     ground = max(here.reached, here.listed + here.apart + here.lost if here.lap > 1 else 0)
     is_known = is_other and taken.came > 0 and came <= ground
-    is_news = bool(taken.new or taken.doubles or page.apart or page.is_new) or is_known
+    is_news = bool(taken.new or taken.doubles or page.apart or page.doubles or page.is_new) or is_known
     total, counted = _counted(here, page, taken)
     is_own = 0 < here.largest == here.total and page.total == taken.came  # each page counts itself
     before = None if is_own else here.total if page.behind is None else here.counted
@@ -89,6 +89,7 @@ def after(here: Walk[Any], page: ListingPage[Any], taken: Taken, traits: Traits)
         listed=here.listed + taken.new,
         resources=here.resources + taken.resources,
         apart=here.apart + page.apart + taken.doubles,
+        doubles=here.doubles + page.doubles,
         lost=here.lost + page.lost,
         gaps=here.gaps + page.gaps,
         largest=max(here.largest, taken.came + page.overlap),

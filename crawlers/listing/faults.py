@@ -35,6 +35,7 @@ class Fault:
         is_first: whether no page came before.
         is_of_page: whether a smaller page may help, whatever the portal says of this one.
         has_waited: whether the host said when to come again (Retry-After), and was obeyed.
+        is_help: whether it was but a help before the list, which is asked for all the same: the list decides.
     """
 
     error: AnswerError
@@ -44,13 +45,14 @@ class Fault:
     is_first: bool = False
     is_of_page: bool = False
     has_waited: bool = False
+    is_help: bool = False
 
     @property
     def is_of_host(self) -> bool:
         """Whether no other request to the host helps: it is closed, unknown, or asks for a pause without end."""
         is_unreached = self.error.kind == "connection" and self.is_first
         is_waiting = self.status == 429 or (self.status == 503 and self.has_waited)
-        return self.error.kind in OF_HOST or is_unreached or is_waiting
+        return self.error.kind in OF_HOST or is_unreached or (is_waiting and not self.is_help)
 
     @property
     def is_of_question(self) -> bool:

@@ -29,7 +29,10 @@ def document(response: Response, max_size: int | None = None) -> Any:
     check = challenge(response)
     if check:
         raise AnswerError("blocked", check)
-    body = _body(response, max_size)
+    body = other_answers.first_bytes(response, max_size)
+    if max_size is not None and len(body) > max_size:
+        message = f"the JSON is read as a whole, and is larger than JSON_MAXSIZE ({max_size} bytes): raise that"
+        raise AnswerError("too_large", message)
     try:
         return strict_json.loads(readable(response, body))
     except ValueError as error:
@@ -39,18 +42,6 @@ def document(response: Response, max_size: int | None = None) -> Any:
         kind = (response.headers.get("Content-Type") or b"nothing").decode("latin-1").split(";")[0]
         other = other_answers.named(response, "JSON")
         raise AnswerError("not_json", other or f"{len(body)} bytes of {kind} came instead of JSON") from None
-
-
-def _body(response: Response, max_size: int | None) -> bytes:
-    if opened := getattr(response, "open", None):  # a SpooledResponse, which most kinds need not import
-        with opened() as file:
-            body: bytes = file.read(-1 if max_size is None else max_size + 1)
-    else:
-        body = response.body
-    if max_size is not None and len(body) > max_size:
-        message = f"the JSON is read as a whole, and is larger than JSON_MAXSIZE ({max_size} bytes): raise that"
-        raise AnswerError("too_large", message)
-    return body
 
 
 def readable(response: Response, body: bytes) -> bytes | str:

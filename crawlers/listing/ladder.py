@@ -52,7 +52,7 @@ class Again:
     name: str = "again"
     when: Any = ()
 
-    def instead(self, walk: Walk[Any], fault: Fault, dialect: Dialect[Any]) -> Walk[Any] | None:  # noqa: ARG002
+    def instead(self, walk: Walk[Any], fault: Fault, dialect: Dialect[Any]) -> Walk[Any] | None:
         is_retried = fault.error.kind in ("http", "timeout", "connection", "too_large")
         return None if fault.is_of_question or is_retried or not matches(self.when, fault) else walk
 
@@ -78,7 +78,7 @@ class Other:
     def name(self) -> str:
         return self.field
 
-    def instead(self, walk: Walk[Any], fault: Fault, dialect: Dialect[Any]) -> Walk[Any] | None:  # noqa: ARG002
+    def instead(self, walk: Walk[Any], fault: Fault, dialect: Dialect[Any]) -> Walk[Any] | None:
         if (self.is_for_first_only and walk.pages) or not matches(self.when, fault):
             return None
         values: Sequence[Any] = self.values(walk) if callable(self.values) else self.values
@@ -95,7 +95,7 @@ class Smaller:
     most: int = 20
     name: str = "smaller"
 
-    def instead(self, walk: Walk[Any], fault: Fault, dialect: Dialect[Any]) -> Walk[Any] | None:  # noqa: ARG002
+    def instead(self, walk: Walk[Any], fault: Fault, dialect: Dialect[Any]) -> Walk[Any] | None:
         rows = next((size for size in self.sizes if walk.rows is not None and size < walk.rows), None)
         if rows is None or fault.is_of_question:
             return None
@@ -188,7 +188,14 @@ def begun(walk: Walk[Any], ask: Any, **changes: Any) -> Walk[Any]:
 
 def lapped(walk: Walk[Any], ask: Any) -> Walk[Any]:
     """Return the beginning of a further look at a list."""
-    first: dict[str, Any] = {"parts": (), "before": 0, "splits": 0, "has_moved": False, "has_shrunk": False}
+    first: dict[str, Any] = {
+        "parts": (),
+        "before": 0,
+        "doubles": 0,
+        "splits": 0,
+        "has_moved": False,
+        "has_shrunk": False,
+    }
     first |= {"lost": 0, "left": "", "stated": None}
     return begun(walk, ask, lap=walk.lap + 1, **first)
 

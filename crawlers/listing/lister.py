@@ -24,14 +24,13 @@ from crawlers.listing.confirmation import Confirmation, GoneRecords
 from crawlers.listing.crawl import remembering
 from crawlers.listing.evidence import Ended, Taken, after, decide, judge
 from crawlers.listing.faults import check_whole
-from crawlers.listing.spider import flat
+from crawlers.listing.spider import callback, flat
 from crawlers.listing.walk import A, Entry, ListingPage, Walk, restored
 from crawlers.politeness import failures
 from crawlers.resume.records import expect_all, forget_open, listed_by, see_all
+from crawlers.resume.scheduler import is_made
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable
-
     from scrapy.http import Response
     from twisted.python.failure import Failure
 
@@ -174,9 +173,15 @@ class Lister(Generic[A]):
         return request.replace(callback=self.answered, errback=self.failed, cb_kwargs={"walk": walk.plain()}, meta=meta)
 
     def onward(self, here: Walk[A], there: Walk[A], **options: bool) -> Request:
-        """Return the request for what follows; the step tells it apart from all before it."""
-        self.walks.go_on(there.name, self.dialect.traits.tree)
-        return self.request(replace(there, step=here.step + 1), **options)
+        """Return the request for what follows; the step tells it apart from all before it.
+
+        The list goes on, unless what follows has been asked for: an answer that is read again after a kill may come
+        behind the list's end.
+        """
+        request = self.request(replace(there, step=here.step + 1), **options)
+        if not (self.crawl.records.job.resumed and is_made(request, self.crawl.crawler)):
+            self.walks.go_on(there.name, self.dialect.traits.tree)
+        return request
 
     # Answers
 
@@ -188,8 +193,9 @@ class Lister(Generic[A]):
         if "cached" in response.flags:
             self.crawl.run_state.has_stale_answer = True
         try:
-            page = self._read(response, here)
-            page = await page if inspect.isawaitable(page) else page
+            check_whole(response)
+            found = self.dialect.read(response, here)
+            page = await found if inspect.isawaitable(found) else found
         except AnswerError as error:
             async for output in flat(self.missed(here, self.dialect.fault(error, response, here), response.request)):
                 yield output
@@ -200,10 +206,6 @@ class Lister(Generic[A]):
         finally:
             if page.close:
                 page.close()
-
-    def _read(self, response: Response, here: Walk[A]) -> ListingPage[A] | Awaitable[ListingPage[A]]:
-        check_whole(response)
-        return self.dialect.read(response, here)
 
     def _listed(self, response: Response, here: Walk[A], page: ListingPage[A]) -> Iterator[Any]:
         """Take a page's records; a graph is taken in steps, and what follows it is requested behind them."""
@@ -223,7 +225,8 @@ class Lister(Generic[A]):
         yield from self.behind(here, page, sum_, response.request)
         yield from waiting
 
-    async def failed(self, failure: Failure) -> AsyncIterator[Any]:
+    @callback
+    def failed(self, failure: Failure) -> Iterator[Any]:
         """Look for another way to what did not come."""
         request = failures.request(failure)
         here = restored(request.cb_kwargs["walk"], self.dialect.asks)
@@ -232,8 +235,7 @@ class Lister(Generic[A]):
         response = getattr(failure.value, "response", None)
         has_waited = response is not None and "Retry-After" in response.headers
         fault = replace(self.dialect.fault(failures.from_failure(failure), response, here), has_waited=has_waited)
-        async for output in flat(self.missed(here, fault, request)):
-            yield output
+        yield from self.missed(here, fault, request)
 
     def _items(self, response: Response, taken: list[Allowed], here: Walk[A]) -> Iterator[Any]:
         if not here.has_records:
@@ -331,10 +333,17 @@ class Lister(Generic[A]):
             self.crawl.run_state.count_listed(self.crawl.records.expected)
 
     def _expected(self, walk: Walk[A]) -> int | None:
-        """Return how many datasets there should be; ``None`` if more came than a hint, or a window's number, says."""
-        is_less = walk.expected is not None and walk.expected < walk.listed
-        is_exact = self.dialect.traits.total == "exact" and evidence.is_trusted(walk, self.dialect.traits)
-        return None if is_less and not is_exact else walk.expected
+        """Return how many datasets there should be; ``None`` if more came than a hint, or a window's number, says.
+
+        Of a list that is read in parts, that is what the whole list said, unless more came.
+        """
+        traits, expected = self.dialect.traits, walk.expected
+        if walk.parts and walk.stated is not None and walk.stated not in traits.windows:
+            whole = max(walk.stated - walk.apart, 0)
+            expected = whole if whole >= walk.listed else expected
+        is_less = expected is not None and expected < walk.listed
+        is_exact = traits.total == "exact" and evidence.is_trusted(walk, traits)
+        return None if is_less and not is_exact else expected
 
     # What did not come
 

@@ -35,7 +35,7 @@ def named(response: Response, wanted: str = "", *, spider: str = "") -> str | No
     'this is an answer of OAI-PMH: use scrapy crawl oai -a url=https://a.org/oai'
     >>> named(TextResponse("https://a.org/", body=b"<p>Hello</p>"))
     """
-    body = _body(response)
+    body = first_bytes(response, _JSON)
     begin = body[:_HEAD].decode("utf-16" if body[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig", "replace")
     begin = begin[found.end() :] if (found := _SKIPPED.match(begin)) else begin
     known = _of_xml(begin) if begin[:1] == "<" else _of_json(body) if begin[:1] == "{" else None
@@ -52,12 +52,13 @@ def _table() -> dict[str, dict[str, list[str]]]:
     return toml_table("crawlers", "listing/other_answers.toml")
 
 
-def _body(response: Response) -> bytes:
-    if opened := getattr(response, "open", None):  # a SpooledResponse
+def first_bytes(response: Response, most: int | None) -> bytes:
+    """Return the body of an answer, but for what is behind one byte more than `most`."""
+    end = None if most is None else most + 1
+    if opened := getattr(response, "open", None):  # a SpooledResponse, which most kinds need not import
         with opened() as file:
-            body: bytes = file.read(_JSON + 1)
-            return body
-    return response.body[: _JSON + 1]
+            return bytes(file.read(end))
+    return response.body[:end]
 
 
 def _of_xml(begin: str) -> list[str] | None:

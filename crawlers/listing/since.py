@@ -6,6 +6,7 @@ import re
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
+from crawlers.arguments import Argument
 from crawlers.store.index import listing, scope
 from crawlers.values.moment import moment, now, seconds, written
 
@@ -31,6 +32,9 @@ def since(text: str) -> str:
         except ValueError:
             pass
     raise ValueError("last, a date such as 2026-11-01, or a time in UTC such as 2026-11-01T06:00:00Z")
+
+
+SINCE = Argument(help="Only what changed since then: last (the last complete crawl), or a date.", parse=since)
 
 
 def base(crawl: Crawl) -> str:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import AsyncIterator, Callable, Generator, Iterable, Iterator
-from functools import cached_property
+from functools import cached_property, wraps
 from inspect import getattr_static
 from time import monotonic
-from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, ParamSpec, Self, TypeVar
 from urllib.parse import urlsplit
 
 import scrapy
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
     from crawlers.items import Dataset, Kind
 
-
+P = ParamSpec("P")
 T = TypeVar("T")
 
 TURN = 0.1
@@ -268,17 +268,24 @@ async def in_turns(steps: Generator[object, None, T] | Iterator[object]) -> T:
 
 
 async def flat(outputs: Iterable[Any]) -> AsyncIterator[Any]:
-    """Yield what a callback yields; an asynchronous iterator among it, item by item; ``None`` is but a pause.
+    """Yield what a callback yields; ``None`` is but a pause.
 
     Signals, time-outs and other answers have their turn several times a second.
     """
     turn = monotonic() + TURN
     for found in outputs:
-        if isinstance(found, AsyncIterator):
-            async for later in found:
-                yield later
-        elif found is not None:
+        if found is not None:
             yield found
         if monotonic() >= turn:
             await asyncio.sleep(0)
             turn = monotonic() + TURN
+
+
+def callback(outputs: Callable[P, Iterator[Any]]) -> Callable[P, AsyncIterator[Any]]:
+    """Make a callback, or an errback, of a method that yields much: what `flat` makes of it."""
+
+    @wraps(outputs)
+    def flattened(*args: P.args, **keywords: P.kwargs) -> AsyncIterator[Any]:
+        return flat(outputs(*args, **keywords))
+
+    return flattened

@@ -98,16 +98,6 @@ class RunState(_Published):
         if name not in _Published.__slots__ and (stats := getattr(self, "stats", None)):
             stats.set_value(stat(name), value)
 
-    @property
-    def lists(self) -> dict[str, str]:
-        """``begun`` or ``ended`` for each list."""
-        return self.walks.lists
-
-    @property
-    def evidence(self) -> dict[str, str]:
-        """What shows that a list was whole, for each that was."""
-        return self.walks.evidence
-
     def count_listed(self, count: int) -> None:
         """Note how many datasets have been listed so far; a page that is handled again after a kill counts once."""
         self.listed = max(self.listed, count)

@@ -174,11 +174,11 @@ class Tree(Dialect[F]):
             self.crawl.seen(name, list_name=_RESOURCES, listed_by=None)
         return allowed
 
-    def aliases(self, dataset: Dataset) -> tuple[str, ...]:  # noqa: ARG002
+    def aliases(self, dataset: Dataset) -> tuple[str, ...]:
         """Return other ids of a dataset; one may be its id of before."""
         return ()
 
-    def double(self, dataset: Dataset, first: Dataset, response: Response) -> AnswerError:  # noqa: ARG002
+    def double(self, dataset: Dataset, first: Dataset, response: Response) -> AnswerError:
         """Return what is wrong with another dataset of an id.
 
         Args:
@@ -188,14 +188,7 @@ class Tree(Dialect[F]):
             return repeated(first.title, dataset.title, "the same file")
         return repeated(self.crawl.opened_index().documents.title(dataset.id), dataset.title, "another file")
 
-    def items(
-        self,
-        response: Response,
-        entry: Entry,
-        allowed: int,  # noqa: ARG002
-        walk: Walk[F],  # noqa: ARG002
-        position: int,  # noqa: ARG002
-    ) -> Iterator[Dataset]:
+    def items(self, response: Response, entry: Entry, allowed: int, walk: Walk[F], position: int) -> Iterator[Dataset]:
         dataset, kept = entry.reading
         if kept is not None:
             dataset.resources = dataset.resources[:kept]

@@ -47,6 +47,7 @@ class Walk(Generic[A]):
         earlier: how many the lists before this one gave, which count for the user's limit.
         resources: how many resources those have.
         apart: how many positions of the list are no datasets of their own: services, deleted records, doubles.
+        doubles: how many positions of a part another part had, too: the parts count them twice, the whole list once.
         lost: how many records were given up, and reported.
         gaps: how many pages, or parts of one, could not be read, and were reported.
         largest: how many positions the largest page had.
@@ -87,6 +88,7 @@ class Walk(Generic[A]):
     earlier: int = 0
     resources: int = 0
     apart: int = 0
+    doubles: int = 0
     lost: int = 0
     gaps: int = 0
     largest: int = 0
@@ -118,7 +120,7 @@ class Walk(Generic[A]):
     @property
     def expected(self) -> int | None:
         """How many datasets there should be, by the protocol's own word."""
-        return None if self.total is None else max(self.before + self.total - self.apart, 0)
+        return None if self.total is None else max(self.before + self.total - self.apart - self.doubles, 0)
 
     @property
     def seen(self) -> int:
@@ -208,6 +210,7 @@ class ListingPage(Generic[A]):
             one question, ``None`` if it does not say.
         printed: how many datasets the page prints for people.
         apart: how many of the positions are no datasets of their own, and are new.
+        doubles: how many of the positions another part of the list had, too, and are new.
         lost: how many of the positions have a record that is not kept, as was reported.
         is_new: whether the page has something new that is no dataset.
         is_substitute: whether the answer stands for a record that can't be given otherwise: a larger page may not come.
@@ -238,6 +241,7 @@ class ListingPage(Generic[A]):
     contradiction: str | None = None
     printed: int | None = None
     apart: int = 0
+    doubles: int = 0
     lost: int = 0
     is_new: bool = False
     is_substitute: bool = False

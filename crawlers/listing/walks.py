@@ -46,11 +46,6 @@ class Walks:
         query = "SELECT name, evidence FROM walks WHERE state = 'whole' AND tree = '' ORDER BY rowid"
         return dict(self.job.db.execute(query))
 
-    @property
-    def open(self) -> set[str]:
-        """The lists that have begun and not ended."""
-        return {name for name, state in self.lists.items() if state == "begun"}
-
     def waiting(self, tree: str = "") -> Iterator[str]:
         """Yield the lists that have begun and not ended, besides a tree itself."""
         query = "SELECT name FROM walks WHERE state = 'open' AND name != ?"

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from scrapy import Request
-
     from crawlers.listing.crawl import Crawl
 
     Among = Callable[[Sequence[str]], Collection[str]]
@@ -95,12 +93,14 @@ class Withdrawals:
 
     # What the listing lacks
 
-    def compare(self, known: Iterable[str], listed: Among) -> Iterator[None]:
+    def compare(self, known: Iterable[str], listed: Among | None = None) -> Iterator[None]:
         """Note what the listing lacks; yield after each part, so that the caller may let other work go on.
 
         Args:
             known: the ids of the source's datasets on disk.
+            listed: returns those that it has; by default those whose document is expected.
         """
+        listed = listed or partial(planned_among, self.crawl.records, self.crawl.listed_kind)
         self.known, self.gone, self.renamed, self.controls = 0, 0, 0, []
         ids = iter(known)
         while part := list(islice(ids, _PART)):
@@ -199,7 +199,7 @@ class Withdrawals:
         follows = self.decide(gone, can_ask=False) if gone else "believed"
         return "wait" if gone and is_strict and follows == "believed" else follows
 
-    def mark_missed_twice(self, known: Iterable[str], listed: Among, url: str = "") -> None:
+    def mark_missed_twice(self, known: Iterable[str], listed: Among | None = None, url: str = "") -> None:
         """Mark what whole listings lack, this one and those before it; the rest is left to the next one."""
         for _ in self.compare(known, listed):
             pass
@@ -209,7 +209,7 @@ class Withdrawals:
     def mark_missing(self) -> None:
         """Mark what whole listings lack, unless this one leaves datasets out or failed at some."""
         if not self.is_partial():
-            self.mark_missed_twice(self.held(), partial(planned_among, self.crawl.records, self.crawl.listed_kind))
+            self.mark_missed_twice(self.held())
 
     def held(self) -> Iterator[str]:
         """Yield the ids of the source's datasets on disk; of a part of it (``-a set=``), what that part listed last."""
@@ -423,17 +423,3 @@ class Withdrawals:
             return False
         self.mark(dataset_id, self.crawl.place, "renamed", name)
         return True
-
-    # What is not confirmed
-
-    def not_confirmed(
-        self, dataset_id: str, error: AnswerError, request: Request | None, status: int | None, *, by: str
-    ) -> None:
-        """Report a dataset that is no longer listed and may still be there.
-
-        Args:
-            by: who does not confirm that it is gone: the portal, its page.
-        """
-        message = f"the dataset is no longer listed, and {by} does not say that it is gone: {error}"
-        found = AnswerError(error.kind, message)
-        self.crawl.failed("fetch", found, request, http_status=status, dataset_id=dataset_id)

@@ -64,14 +64,14 @@ class TableCreate(Operation):
         fields = [{"id": name, "type": kind} for name, kind in COLUMNS.items()]
         return {"resource": about, "fields": fields, "primary_key": list(KEY)}
 
-    def lacking(self, sent: Mapping[str, Any], now: Record | None) -> list[str]:  # noqa: ARG002
+    def lacking(self, sent: Mapping[str, Any], now: Record | None) -> list[str]:
         return [name for name in COLUMNS if name not in ((now or {}).get("columns") or [])]
 
     def is_own(self, step: Step, now: Record | None) -> bool:
         """Return whether the table is as it was made: one with rows by now is of use to somebody."""
         return super().is_own(step, now) and not (now or {}).get("total")
 
-    def undo(self, step: Step, now: Record | None) -> list[Call]:  # noqa: ARG002
+    def undo(self, step: Step, now: Record | None) -> list[Call]:
         return [Call("resource_delete", {"id": (now or {}).get("id")})]
 
 
@@ -110,7 +110,7 @@ class RowsUpsert(Operation):
             for key in before.keys() | found.keys() | sent.keys()
         )
 
-    def undo(self, step: Step, now: Record | None) -> list[Call]:  # noqa: ARG002
+    def undo(self, step: Step, now: Record | None) -> list[Call]:
         """Return the calls that upsert the rows as they were, and delete those that were not there: these alone."""
         sent, before = step.sent or {}, step.before or {}
         place, old = {"resource_id": sent["resource_id"]}, [row for row in sent["records"] if _key(row) in before]

@@ -65,7 +65,7 @@ class Operation(ABC):
         """Return whether the record is still as the step left it, so that nobody else's work is lost by undoing it."""
         return self.is_written(step, now) if step.after is None else not differences(step.after, now)
 
-    def excuse(self, refusal: str) -> str | None:  # noqa: ARG002
+    def excuse(self, refusal: str) -> str | None:
         """Return why a record that the portal refuses is left out; ``None`` if the whole publish is to be undone."""
         return None
 
@@ -96,7 +96,7 @@ class PackagePatch(Operation):
     def is_written(self, step: Step, now: Record | None) -> bool:
         return not differences({**(step.before or {}), **(step.sent or {}), "id": (step.before or {}).get("id")}, now)
 
-    def undo(self, step: Step, now: Record | None) -> list[Call]:  # noqa: ARG002
+    def undo(self, step: Step, now: Record | None) -> list[Call]:
         return [Call(self.action, {"id": step.change.subject, **_as_before(step.sent or {}, step.before or {})})]
 
 

@@ -91,10 +91,10 @@ class PackageRetire(Operation):
     def body(self, change: Change, before: Record | None) -> dict[str, Any] | None:
         return retired(change.subject, change.wanted["name"]) if before else None
 
-    def lacking(self, sent: Mapping[str, Any], now: Record | None) -> list[str]:  # noqa: ARG002
+    def lacking(self, sent: Mapping[str, Any], now: Record | None) -> list[str]:
         return ["its deletion"] if now else []
 
-    def undo(self, step: Step, now: Record | None) -> list[Call]:  # noqa: ARG002
+    def undo(self, step: Step, now: Record | None) -> list[Call]:
         before = step.before or {}
         return [Call(self.action, {"id": step.change.subject, "state": "active", "name": before.get("name")})]
 

@@ -10,7 +10,7 @@ from crawlers.exceptions import PublishError
 from crawlers.publish import fields
 from crawlers.publish.change import Change
 from crawlers.publish.operations import PackagePatch, patch
-from crawlers.safety import inside, strict_json
+from crawlers.safety import strict_json
 from crawlers.safety.line import one_line
 from crawlers.store.index import catch_up
 from crawlers.store.index.reader import connect
@@ -101,10 +101,7 @@ class Profiles:
                 yield {name: self._document(file) for name, file in rows}
 
     def _document(self, file: str) -> Record:
-        try:
-            found = strict_json.loads(inside.read(self.output / self.source, file))
-        except (OSError, ValueError):
-            return {}
+        found = strict_json.of_file(self.output / self.source, file)
         return found if isinstance(found, dict) else {}
 
     def _changes(self, name: str, profile: Record, records: dict[str, Record], schema: Schema) -> Iterator[Change]:

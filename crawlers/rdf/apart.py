@@ -49,20 +49,26 @@ def reader(file: BinaryIO, format_: Format, base: str) -> Reader | ReaderApart:
     if format_.family != "json":
         return Reader(file, format_, base)
     body, misread = file.read(), list[str]()
-    if len(body) <= LARGE:
+    is_local = len(body) <= LARGE
+    if is_local:
         body = local(body, misread)
     if len(body) > LARGE or (len(body) > SCOPED and body.count(b'"@context"') > 1):
-        return ReaderApart(body, format_, base, misread)
+        return ReaderApart(body, format_, base, misread, is_local=is_local)
     found = Reader(io.BytesIO(body), format_, base)
     found.misread = misread
     return found
 
 
 class ReaderApart:
-    """What a `Reader` is, for the process that only takes the triples."""
+    """What a `Reader` is, for the process that only takes the triples.
 
-    def __init__(self, body: bytes, format_: Format, base: str, misread: list[str]) -> None:
+    Args:
+        is_local: whether the document has its contexts already (see `crawlers.rdf.jsonld.local`).
+    """
+
+    def __init__(self, body: bytes, format_: Format, base: str, misread: list[str], *, is_local: bool = False) -> None:
         self.body = body
+        self.is_local = is_local
         self.size = len(body)
         self.is_cut = format_ is formats.JSON_LD_UP_TO_AN_ERROR
         self.base = base
@@ -97,7 +103,7 @@ class ReaderApart:
 
     def _send(self, to: Any) -> None:
         with to:
-            marshal.dump((self.is_cut, self.base, *limits(self.size)), to)
+            marshal.dump((self.is_cut, self.is_local, self.base, *limits(self.size)), to)
             to.write(self.body)
         self.body = b""
 
@@ -162,14 +168,15 @@ def main(to: int) -> None:
         import ctypes  # noqa: PLC0415 -- the process that starts this one need not have it
 
         ctypes.CDLL(None).prctl(_DIES_WITH_PARENT, signal.SIGKILL)
-    is_cut, base, memory, seconds = marshal.load(sys.stdin.buffer)  # noqa: S302
+    is_cut, is_local, base, memory, seconds = marshal.load(sys.stdin.buffer)  # noqa: S302
     body = sys.stdin.buffer.read()
     for what, most in ((resource.RLIMIT_AS, memory), (resource.RLIMIT_CPU, seconds)):
         _, allowed = resource.getrlimit(what)  # the crawl itself may be limited, too
         resource.setrlimit(what, (most if allowed == resource.RLIM_INFINITY else min(most, allowed), allowed))
     with Connection(to, readable=False) as there:
         try:
-            for message in _messages(body, formats.JSON_LD_UP_TO_AN_ERROR if is_cut else formats.JSON_LD, base):
+            format_ = formats.JSON_LD_UP_TO_AN_ERROR if is_cut else formats.JSON_LD
+            for message in _messages(body, format_, base, is_local=is_local):
                 there.send_bytes(marshal.dumps(message))
         except MemoryError:
             sys.exit(_NO_MEMORY)
@@ -177,9 +184,9 @@ def main(to: int) -> None:
             there.send_bytes(marshal.dumps(("error", error.kind, str(error))))
 
 
-def _messages(body: bytes, format_: Format, base: str) -> Iterator[tuple[Any, ...]]:
+def _messages(body: bytes, format_: Format, base: str, *, is_local: bool) -> Iterator[tuple[Any, ...]]:
     misread: list[str] = []
-    found = Reader(io.BytesIO(local(body, misread)), format_, base)
+    found = Reader(io.BytesIO(body if is_local else local(body, misread)), format_, base)
     for batch in chain(found.batches(), [[]]):  # what is at the end may be a fault
         plain = [(name, at, value if type(value) is str else tuple(value)) for name, at, value in batch]
         yield "triples", plain, [(fault.message, fault.subjects, fault.is_passed) for fault in found.faults]

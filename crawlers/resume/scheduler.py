@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 WAITING, LEASED = range(2)
 _SEE = "INSERT OR IGNORE INTO seen VALUES (?)"
+_SEEN = "SELECT 1 FROM seen WHERE fingerprint = ?"
 _ENQUEUE = "INSERT INTO requests (host, priority, state, request) VALUES (?, ?, 0, ?)"
 _LEASE = """
 UPDATE requests SET state = 1
@@ -75,7 +76,7 @@ class LedgerScheduler(BaseScheduler):
         is_shared = getattr(self.spider, "crosses_hosts", False)
         return 2 * max(1, settings.getint("CONCURRENT_REQUESTS_PER_DOMAIN")) if is_shared else sys.maxsize
 
-    def close(self, reason: str) -> None:  # noqa: ARG002
+    def close(self, reason: str) -> None:
         with contextlib.suppress(OSError):  # which has been reported
             self._settle()
             self.job.commit()
@@ -92,7 +93,7 @@ class LedgerScheduler(BaseScheduler):
                 self._refuse(request, error)
                 return False
         again = request.dont_filter or "redirect_urls" in request.meta  # many may be sent to one place, a login
-        fingerprint = None if again else self._fingerprint(request)
+        fingerprint = None if again else place_of(request, self.crawler)
         try:
             number = _added(self.job, fingerprint, (host_of(request), request.priority, stored))
         except OSError as error:
@@ -105,11 +106,6 @@ class LedgerScheduler(BaseScheduler):
             self.unstored[number] = request
         self.hosts.add(host_of(request), 1)
         return True
-
-    def _fingerprint(self, request: Request) -> bytes:
-        """Return what two requests have in common of which one is dropped: also the place in a list, if it has one."""
-        plain: bytes = self.crawler.request_fingerprinter.fingerprint(request)
-        return plain + str(request.meta.get("walk", "")).encode()
 
     def next_request(self) -> Request | None:
         try:
@@ -166,6 +162,18 @@ class LedgerScheduler(BaseScheduler):
         self.spider.logger.error("%s: %s", url or kind, error)
         failed = signals.Failed(stage=stage, kind=kind, error=error, url=url)
         self.crawler.signals.send_catch_log(signals.record_failed, failed=failed)
+
+
+def place_of(request: Request, crawler: Crawler) -> bytes:
+    """Return what two requests have in common of which one is dropped: also the place in a list, if it has one."""
+    plain: bytes = crawler.request_fingerprinter.fingerprint(request)
+    return plain + str(request.meta.get("walk", "")).encode()
+
+
+def is_made(request: Request, crawler: Crawler) -> bool:
+    """Return whether a request was queued before, so that it would be dropped now."""
+    known = Job.from_crawler(crawler).db.execute(_SEEN, (place_of(request, crawler),))
+    return known.fetchone() is not None
 
 
 def _added(job: Job, fingerprint: bytes | None, row: tuple[str, int, str | None]) -> int | None:

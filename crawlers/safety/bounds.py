@@ -42,6 +42,8 @@ class Bound(NamedTuple):
 
 JSON = Bound("the JSON", "values", 1_000_000, 24)
 """Objects, lists and what is in them. A page of 1,000 CKAN datasets in 60 MB has some 2,400,000, of 24 bytes each."""
+TERMS = Bound("the JSON-LD", "terms of nodes of several types", 10_000, 50)
+"""Counted once for each set of types. DCAT-AP 3 has 300 terms in all, of at most 100 bytes."""
 NESTED = Bound("a text", "values", 250_000)
 """Of JSON that a record has as a text, such as an outline; a text with more is left as it is."""
 POSITIONS = Bound("a shape", "positions", 50_000)

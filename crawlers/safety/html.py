@@ -45,7 +45,7 @@ class Events:
     def end(self, tag: str) -> None:
         self.latest, self.is_silent = f"/{tag}", False
 
-    def data(self, text: str) -> None:  # noqa: ARG002
+    def data(self, text: str) -> None:
         self.is_silent = False
 
     def close(self) -> None:

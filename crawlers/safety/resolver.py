@@ -136,7 +136,7 @@ class PublicOnlyResolver(CachingHostnameResolver):
         resolutionReceiver: IResolutionReceiver,  # noqa: N803
         hostName: str,  # noqa: N803
         portNumber: int = 0,  # noqa: N803
-        addressTypes: Sequence[type[IAddress]] | None = None,  # noqa: N803, ARG002
+        addressTypes: Sequence[type[IAddress]] | None = None,  # noqa: N803
         transportSemantics: str = "TCP",  # noqa: N803
     ) -> Any:
         checked: Any = _Checked(resolutionReceiver, self, portNumber)

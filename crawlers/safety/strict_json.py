@@ -9,11 +9,12 @@ import msgspec
 import orjson
 
 from crawlers.exceptions import AnswerError
-from crawlers.safety import bounds
+from crawlers.safety import bounds, inside
 from crawlers.safety.redact import writable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
+    from pathlib import Path
 
 _LENIENT = bounds.Bound("JSON that is not strict", "values", 1_000_000)  # Python's own reader takes twice as long
 
@@ -35,6 +36,14 @@ def loads(body: bytes | str | msgspec.Raw, bound: bounds.Bound = bounds.JSON) ->
         return _lenient(body)
     except RecursionError:
         raise ValueError("nested too deep") from None
+
+
+def of_file(folder: Path, file: str) -> Any:
+    """Return the JSON of a file below a folder, as `loads` does; ``None`` if it can't be read, or is none."""
+    try:
+        return loads(inside.read(folder, file))
+    except (OSError, ValueError):
+        return None
 
 
 class Pieces(list[Any]):

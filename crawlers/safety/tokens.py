@@ -99,7 +99,7 @@ class SecretHeaders:
         self._drop(request)
         return response
 
-    def process_exception(self, request: Request, exception: Exception) -> None:  # noqa: ARG002
+    def process_exception(self, request: Request, exception: Exception) -> None:
         self._drop(request)
 
     def _drop(self, request: Request) -> None:
@@ -147,7 +147,7 @@ class WriteToken(SecretHeaders):
         hide(value)
         self.headers["Authorization"] = value
 
-    def spider_opened(self, spider: Spider) -> None:  # noqa: ARG002
+    def spider_opened(self, spider: Spider) -> None:
         """Log if the token is sent without encryption."""
         host = next((urlsplit(address).netloc for address in self.addresses if not address.startswith("https:")), None)
         if host:
@@ -171,7 +171,7 @@ class EchoedToken:
     def from_crawler(cls, crawler: Crawler) -> Self:  # noqa: ARG003
         return cls()
 
-    def process_response(self, request: Request, response: Response) -> Response:  # noqa: ARG002
+    def process_response(self, request: Request, response: Response) -> Response:
         body = hidden(response.body)
         return response if body == response.body else response.replace(body=body)
 

@@ -57,7 +57,7 @@ class SpoolingAgent(ScrapyAgent):
         self._spool(txresponse, self.body, lambda: cast("DelayedCall", self._timeout_cl).reset(seconds))
         return super()._cb_bodyready(txresponse, request)
 
-    def _begun(self, txresponse: TxResponse, request: Request) -> Body:  # noqa: ARG002  # subclasses need it
+    def _begun(self, txresponse: TxResponse, request: Request) -> Body:
         """Return what takes the body.
 
         Raises:

@@ -36,7 +36,7 @@ class BoundedFactory(LenientFactory):
         super().__init__(*more)  # type: ignore[no-untyped-call]
         self.permits = permits
 
-    def buildProtocol(self, addr: IAddress | None) -> BoundedProtocol:  # noqa: ARG002, N802
+    def buildProtocol(self, addr: IAddress | None) -> BoundedProtocol:  # noqa: N802
         made = BoundedProtocol(self._quiescentCallback)  # type: ignore[no-untyped-call]
         made.permits = self.permits
         return made

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Self
 
 from crawlers import values
-from crawlers.items import Agent, Relation
+from crawlers.fields import specs
+from crawlers.items import Agent, License, Relation
 from crawlers.values.frequencies import frequency
 from crawlers.values.licenses import license as license_of
 from crawlers.values.licenses import stated
@@ -14,16 +15,16 @@ from crawlers.values.record import Record, is_language
 from crawlers.values.relations import relation
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
-    from crawlers.items import License
+    from crawlers.fields import Vocabulary
 
 _LABELS = (
     *("@value", "prefLabel", "label", "title", "name", "fn", "notation", "description"),
     *("comment", "rdfs:comment", "attributionText", "@id"),
 )
 _ADDRESSES = ("accessURL", "downloadURL", "endpointURL", "@id", "@value", "url")
-_TITLES = ("title", "label", "prefLabel", "name", "@value")  # of a licence
+_LICENSE = {name: spec.data_json for name, spec in specs(License).items()}
 _DEEPEST = 3
 _NO_MOMENT = re.compile(r"R[0-9]*/|P[T0-9]|[{<$%]", re.IGNORECASE)
 _SHOWN = 60
@@ -32,18 +33,18 @@ ADDRESS = re.compile(r"https?://[^\s<>\"'()]*[^\s<>\"'().,;:]")
 """A web address inside a text."""
 
 
-class AgentNames(NamedTuple):
-    """What a vocabulary calls the properties of people and organisations."""
+class AgentNames:
+    """What a vocabulary calls the properties of people and organisations.
 
-    names: tuple[str, ...]
-    parts: tuple[str, ...]
-    """Of a person's name."""
-    emails: tuple[str, ...]
-    pages: tuple[str, ...]
-    iris: tuple[str, ...]
-    """Where an agent without an ``@id`` has one: such as ORCID or ROR."""
-    above: str
-    """The organisation that an agent without a name belongs to."""
+    Args:
+        parts: those of a person's name.
+        above: the organisation that an agent without a name belongs to.
+    """
+
+    def __init__(self, vocabulary: Vocabulary, *, parts: tuple[str, ...], above: str = "") -> None:
+        found = (specs(Agent)[name].names(vocabulary) for name in ("name", "uri", "email", "url"))
+        self.names, (_, *self.iris), self.emails, self.pages = found  # the first IRI is an ``@id``
+        self.parts, self.above = parts, above
 
 
 class LinkedRecord(Record):
@@ -62,7 +63,7 @@ class LinkedRecord(Record):
                 return [(name, value)]
         return []
 
-    def nodes(self, *names: str, text: Callable[[str], dict[str, Any] | None] | None = None) -> Iterator[LinkedRecord]:
+    def nodes(self, *names: str, text: Callable[[str], dict[str, Any] | None] | None = None) -> Iterator[Self]:
         """Yield the objects among these values; ``text`` makes an object of a text."""
         for place, value in self.many(*names):
             given = text(value) if text and isinstance(value, str) else value
@@ -71,8 +72,8 @@ class LinkedRecord(Record):
             elif given is not None:
                 self.mistyped(place, value, "an object")
 
-    def node(self, place: str, value: dict[str, Any]) -> LinkedRecord:
-        return LinkedRecord(value, self.flaws, f"{self.path}{place}.")
+    def node(self, place: str, value: dict[str, Any]) -> Self:
+        return type(self)(value, self.flaws, f"{self.path}{place}.")
 
     def link(self, *names: str) -> str | None:
         """Return the first web address: a text's own, or that of an object which names one."""
@@ -141,8 +142,8 @@ class LinkedRecord(Record):
     def _license(self, place: str, value: Any) -> License | None:
         if isinstance(value, dict):
             given = self.node(place, value)
-            name, title = given.text("identifier", "notation"), given.text(*_TITLES)
-            return license_of(name, given.link("accessURL", "url") or iri(value), title)
+            name, title = given.text(*_LICENSE["id"]), given.text(*_LICENSE["title"], "@value")
+            return license_of(name, given.link(*_LICENSE["uri"]) or iri(value), title)
         text = self.as_text(place, value)
         return _stated(text) if text else None
 
@@ -168,7 +169,7 @@ def agent_name(
     return next(filter(None, (agent_name(part, words, text, highest - 1) for part in above)), None)
 
 
-def _addresses(node: LinkedRecord, names: tuple[str, ...]) -> Iterator[str]:
+def _addresses(node: LinkedRecord, names: Sequence[str]) -> Iterator[str]:
     for name in names:
         for _, value in node.many(name):
             if isinstance(value, str) and (found := values.url(value)):

@@ -12,6 +12,7 @@ from reprlib import Repr
 from typing import TYPE_CHECKING, Any
 
 from crawlers import values
+from crawlers.fields import specs
 from crawlers.items import Place
 from crawlers.values.geometries import WORDS, dcmi, geometry, is_box, is_geojson
 from crawlers.values.linked import LinkedRecord, iri, label
@@ -26,7 +27,8 @@ _MOST = 1_000
 """Places of a field."""
 _SHOWN = 60
 _LONGEST_NAME = 1_000
-_NAMES = ("prefLabel", "label", "title", "name", "text", "alternateName", "altLabel", "geoLocationPlace")
+_NAMED = specs(Place)["name"]
+_NAMES = (*_NAMED.data_json, *_NAMED.schema_org, *_NAMED.ckan, "geoLocationPlace")
 _ADDRESS = ("streetAddress", "addressLocality", "addressRegion", "addressCountry")
 _COUNTRY = re.compile(r"https?://publications\.europa\.eu/resource/authority/country/([A-Z]{3})")
 _WORD = re.compile(r"[^\W\d_]|.*?\b(?!nan\b|inf)[^\W\d_]{2}", re.IGNORECASE | re.DOTALL)

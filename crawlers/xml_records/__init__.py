@@ -3,7 +3,7 @@
 A record's document is its element, with the namespaces in scope.
 """
 
-from crawlers.xml_records.element import list_root, parse, root
+from crawlers.xml_records.element import encodings, list_root, parse, root
 from crawlers.xml_records.record import (
     READERS,
     dataset,
@@ -17,5 +17,5 @@ from crawlers.xml_records.record import (
     triples,
 )
 
-__all__ = ["READERS", "dataset", "document", "is_readable", "is_record", "lazily", "list_root", "parse"]
+__all__ = ["READERS", "dataset", "document", "encodings", "is_readable", "is_record", "lazily", "list_root", "parse"]
 __all__ += ["read", "records", "root", "scope", "triples"]

@@ -30,7 +30,7 @@ def root(response: Response, flaws: list[str] | None = None) -> Any:
     Raises:
         AnswerError: it is not XML, or not harmless.
     """
-    return _tree(_harmless(open_body(response), *_encodings(response), flaws))
+    return _tree(_harmless(open_body(response), *encodings(response), flaws))
 
 
 def list_root(
@@ -57,7 +57,7 @@ def list_root(
         misread.clear()
         end = part.rfind(b">") + 1  # a character or an entity that was cut is not what was sent
         part = part[: end + (part[end : end + 1] == b"\0")]  # of UTF-16
-        if (found := _before_the_fault(part, lists, *_encodings(response), misread)) is None:
+        if (found := _before_the_fault(part, lists, *encodings(response), misread)) is None:
             raise
         fault = AnswerError("truncated", f"the answer breaks off: {error}")
     if flaws is not None:
@@ -94,7 +94,7 @@ def _before_the_fault(
     return path[0] if is_some else None
 
 
-def _encodings(response: Response) -> tuple[str | None, str | None]:
+def encodings(response: Response) -> tuple[str | None, str | None]:
     """Return what the header says, and what the user says."""
     charset = http_content_type_encoding((response.headers.get("Content-Type") or b"").decode("latin-1"))
     return charset, response.meta.get("encoding") if response.request else None

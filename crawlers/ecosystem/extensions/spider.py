@@ -112,7 +112,7 @@ class ExtensionsSpider(PackageSpider):
         states = self.repositories.profiles.counts()
         return {"repositories": states} | ({"stopped": self.stopped} if self.stopped else {})
 
-    def parse_record(self, response: Response, record: Any, allowed: int, variant: int, position: int) -> Any:  # noqa: ARG002
+    def parse_record(self, response: Response, record: Any, allowed: int, variant: int, position: int) -> Any:
         """Note which repository a package names."""
         if identity(record) is None:
             message = f"record {position + 1} of the page has no id: it is not kept"
@@ -131,7 +131,7 @@ class ExtensionsSpider(PackageSpider):
 
     def conclude(self) -> None:
         """Mark what the catalogue does not list any more, when no request is left."""
-        if "repositories" in self.run_state.walks.open:
+        if self.run_state.walks.lists.get("repositories") == "begun":
             self.run_state.walks.end("repositories", "stopped")
             if self.run_state.is_whole_listing:
                 self.withdrawals.mark_missing()
@@ -141,7 +141,7 @@ class Extensions(PackagesOfType):
     """The packages of extensions; behind the last one come the repositories, even if the listing was not whole."""
 
     def __init__(self, spider: ExtensionsSpider) -> None:
-        super().__init__(spider, spider.api, spider.parse_record, "extension", identity)
+        super().__init__(spider, "extension", identity)
         self.spider = spider
 
     def request(self, walk: Walk[Ask]) -> Request:

@@ -103,7 +103,7 @@ class SitesSpider(PackageSpider):
             )
         self.catalogue = self.portal = self.args["catalogue"]
         self.api = API(self.catalogue or "", Query())
-        self.dialect = Sites(self, self.api, self.parse_record, "site", listed.name_of)
+        self.dialect = Sites(self, "site", listed.name_of)
         self.lister = Lister(self, self.dialect, self.withdrawals)
         self.search, self.answers, self.profiles = APISearch(self), Answers(self), Profiles(self, STATES)
         self.listed: list[listed.Listed] = []
@@ -159,7 +159,7 @@ class SitesSpider(PackageSpider):
         else:
             self.run_state.walks.end("sites", "stopped")
 
-    def parse_record(self, response: Response, record: Any, allowed: int, variant: int, position: int) -> Output:  # noqa: ARG002
+    def parse_record(self, response: Response, record: Any, allowed: int, variant: int, position: int) -> Output:
         """Yield the first request to the portal of a package."""
         self.is_online = True
         if listed.name_of(record) is None:

@@ -93,7 +93,7 @@ class Size:
     """
 
     param: str
-    max: int
+    max: int = 100
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -150,7 +150,7 @@ class Window:
         restart: how to go on; ``None`` if the API offers nothing, and the listing stays incomplete.
     """
 
-    max: int
+    max: int = 10_000
     restart: Restart | None = None
 
 

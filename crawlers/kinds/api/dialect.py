@@ -29,13 +29,12 @@ from crawlers.safety import bounds
 from crawlers.values.moment import moment, written
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
     from scrapy.http import Response
 
     from crawlers.kinds.api.declaration import Restart
-    from crawlers.kinds.api.query import Query
-    from crawlers.listing.crawl import Crawl
+    from crawlers.kinds.api.query import APICrawl
     from crawlers.listing.faults import Fault, Rung
 
 _PASSING = ("timeout", "truncated", "not_json", "connection", "too_large", "http", "refused")
@@ -57,13 +56,7 @@ class RoundedError(AnswerError):
 
 
 class APIDialect(Dialect[Ask]):
-    """What a declaration says of a listing.
-
-    Args:
-        document: returns the JSON of an answer.
-        since: returns the moment after which changes are requested; empty if everything is listed.
-        take: yields what a record leads to, with as many resources as the user's limit leaves; ``None``: all.
-    """
+    """What a declaration says of a listing."""
 
     asks = Ask
     lacking = "the portal can't give record {number} of the listing"
@@ -78,17 +71,9 @@ class APIDialect(Dialect[Ask]):
         Instead("collections"),
     )
 
-    def __init__(
-        self,
-        crawl: Crawl,
-        query: Query,
-        *,
-        document: Callable[[Response], Any],
-        since: Callable[[], str],
-        take: Callable[[Response, Any, int | None], Iterator[Any]],
-    ) -> None:
-        self.crawl, self.query, self.document, self.since, self.take = crawl, query, document, since, take
-        self.declaration, self.declared, self.paging = query.declaration, query.listing, query.paging
+    def __init__(self, crawl: APICrawl) -> None:
+        self.crawl, self.query = crawl, crawl.query
+        self.declaration, self.declared, self.paging = crawl.query.declaration, crawl.query.listing, crawl.query.paging
         self.window = self.declared.window
         way = {"none": "single", "next": "stated"}.get(self.paging.kind, "place")  # an empty page ends a token's, too
         windows = WINDOWS | {self.window.max} if self.window else WINDOWS
@@ -103,22 +88,23 @@ class APIDialect(Dialect[Ask]):
 
     def first(self) -> Walk[Ask]:
         rows = self.query.rows if self.query.has_sizes else None
-        is_count = self.declared.count is not None and not self.since()
-        ask = Ask(begun=written(datetime.now(UTC) - OVERLAP), is_count=is_count)
+        is_count = self.declared.count is not None and not self.crawl.changed_since
+        ask = Ask(begun=written(datetime.now(UTC) - OVERLAP))
         return Walk(ask=ask, rows=rows, most=rows, purpose="count" if is_count else "page")
 
     def request(self, walk: Walk[Ask]) -> Request:
         ask, headers = walk.ask, self.query.headers()
         if ask.refused:
             return Request(f"{self.query.portal}/collections?f=json", headers=headers)
-        if ask.is_count and self.declared.count:
+        if walk.purpose == "count" and self.declared.count:
             return Request(self.query.address(self.declared.count.url), headers=headers)
-        request = self.query.request(walk, self.since(), meta={"spool": True} if self.paging.kind == "none" else {})
+        meta = {"spool": True} if self.paging.kind == "none" else {}
+        request = self.query.request(walk, self.crawl.changed_since, meta=meta)
         if self._may_be_behind_end(walk):
             request.meta["handle_httpstatus_list"] = [404]
         if self.paging.kind == "page" and (self.query.size(walk) or 0) < (walk.most or 0):
             request.meta["max_retry_times"] = 1  # it is small because one failed after all its retries
-        if self.since() or ask.section == "recent":
+        if self.crawl.changed_since or ask.section == "recent":
             request.headers["Cache-Control"] = "no-cache"
         if ask.xsrf:
             request.headers.update({"X-XSRF-TOKEN": ask.xsrf, "Cookie": f"XSRF-TOKEN={ask.xsrf}"})
@@ -134,13 +120,13 @@ class APIDialect(Dialect[Ask]):
         ask = walk.ask
         if response.status == 404:
             return ListingPage(asked=self.query.size(walk))
-        document = self.document(response)
+        document = self.crawl.document(response)
         if ask.refused:
             raise self._choice(document)
         headers = answers.headers(response)
-        if ask.is_count:
+        if walk.purpose == "count":
             total = answers.total(document, self.declared.count.total if self.declared.count else None, headers)
-            return ListingPage(total=total, next=replace(ask, is_count=False, counted=total))
+            return ListingPage(total=total, next=replace(ask, counted=total))
         records = answers.records(document, self.declared)
         if records is None:
             message = f"the answer has no list where its records should be ({self.declared.records.text})"
@@ -223,7 +209,7 @@ class APIDialect(Dialect[Ask]):
             return True
         if self.query.has_fixed_places:
             return came >= asked
-        is_of_page = not walk.pages and not self.since() and 0 < came < asked and came == known
+        is_of_page = not walk.pages and not self.crawl.changed_since and 0 < came < asked and came == known
         return is_of_page or (known is not None and walk.came + came > known)
 
     def _seen(self, answer: Answer, page: ListingPage[Ask], total: int | None, walk: Walk[Ask]) -> Ask:
@@ -426,8 +412,8 @@ class APIDialect(Dialect[Ask]):
     def renewed(self, walk: Walk[Ask]) -> Ask | None:
         """Return the beginning of the listing, where its tokens or links may have expired."""
         ask = walk.ask
-        if ask.is_count:
-            return replace(ask, is_count=False)
+        if not walk.pages:
+            return ask
         is_shrunk = walk.rows is not None and walk.rows != walk.most
         may_expire = self.paging.kind in ("next", "token") and ask.at is not None and not is_shrunk
         return ask.of(ask.section) if may_expire else None
@@ -469,7 +455,7 @@ class APIDialect(Dialect[Ask]):
             message = f"{what} {entry.reading.missing_id}"
             self.crawl.failed("list", AnswerError("missing_id", f"{message}, so it is not kept"), response.request)
         else:
-            yield from self.take(response, entry.reading, allowed if allowed < entry.resources else None)
+            yield from self.crawl.parse_record(response, entry.reading, allowed if allowed < entry.resources else None)
 
 
 def _is_stamp(value: Any) -> bool:

@@ -84,12 +84,8 @@ def _is_same(path: Path | Traversable, name: str) -> bool:
 
 def shipped() -> dict[str, Traversable]:
     """Return the project's own declarations by name."""
-    found = resources.files("crawlers.kinds.api").iterdir()
-    return {each.name.removesuffix(".toml"): each for each in sorted(found, key=attrgetter("name")) if _is_toml(each)}
-
-
-def _is_toml(file: Traversable) -> bool:
-    return file.name.endswith(".toml")
+    found = (each for each in resources.files("crawlers.kinds.api").iterdir() if each.name.endswith(".toml"))
+    return {each.name.removesuffix(".toml"): each for each in sorted(found, key=attrgetter("name"))}
 
 
 def _path(name: str) -> Path | Traversable:
@@ -162,7 +158,7 @@ def _line(key: str, text: str) -> int | None:
 
 
 def _declaration(file: Table, text: str, name: str) -> Declaration:
-    listed, names, dataset = listing(file.required("list")), _names(file.table("names")), file.required("dataset")
+    listed, names, dataset = listing(file.required("list")), file.part("names", _names) or {}, file.required("dataset")
     known = PORTAL | {"id"} | names.keys()
     found = Declaration(
         text=text,
@@ -180,11 +176,11 @@ def _declaration(file: Table, text: str, name: str) -> Declaration:
         metadata_url=_metadata_url(file, listed.url, known),
         fields=dataset.fields(DATASET_FIELDS, known),
         resources=tuple(_resource(one, known | {"dataset_id"}) for one in file.tables("resource")),
-        follow=tuple(_follow(one, known) for one in file.tables("follow")),
+        follow=tuple(one.read(Follow, known) for one in file.tables("follow")),
         check=file.choice("check", CHECKS),
-        recognise=_recognition(file.table("recognise")),
+        recognise=file.part("recognise", _recognition) or Recognition(),
     )
-    dataset.end(DATASET_FIELDS)
+    dataset.end()
     _check_portal(found)
     _check_walk(found)
     return found
@@ -197,9 +193,7 @@ def _language(file: Table) -> str:
     return found
 
 
-def _names(table: Table | None) -> dict[str, Expression]:
-    if table is None:
-        return {}
+def _names(table: Table) -> dict[str, Expression]:
     for name in table.left:
         if name in SINCE | {"id", "dataset_id", "seen"}:
             raise RulesError(f"{table.name(name)}: that name has another meaning.")
@@ -213,47 +207,12 @@ def _metadata_url(file: Table, url: Template, known: Collection[str]) -> Templat
 
 
 def _resource(table: Table, known: Collection[str]) -> Resources:
-    found = Resources(
-        each=table.expression("each"),
-        when=table.optional("when"),
-        id=table.filler("id", known) if "id" in table.left else None,
-        fields=table.fields(RESOURCE_FIELDS, known),
-    )
-    table.value("id")
-    table.end(RESOURCE_FIELDS)
-    return found
+    return table.read(Resources, known, fields=table.fields(RESOURCE_FIELDS, known))
 
 
-def _follow(table: Table, known: Collection[str]) -> Follow:
-    found = Follow(
-        into=table.needed("into"),
-        url=table.filler("url", known),
-        records=table.expression("records"),
-        next=table.optional("next"),
-        when=table.optional("when"),
-    )
-    table.end()
-    return found
-
-
-def _recognition(table: Table | None) -> Recognition:
-    if table is None:
-        return Recognition()
-    found = Recognition(
-        hosts=table.texts("hosts"),
-        paths=table.texts("paths"),
-        page=table.texts("page"),
-        headers=table.texts("headers"),
-        probe=table.address("probe") if "probe" in table.left else None,
-        proof=table.optional("proof"),
-        domain=table.optional("domain"),
-        common=table.typed("common", bool, False),
-        collections=table.optional("collections"),
-        doors=tuple(address(text, table.name("doors"), PORTAL) for text in table.texts("doors")),
-    )
-    table.value("probe")
-    table.end()
-    return found
+def _recognition(table: Table) -> Recognition:
+    doors = (address(text, table.name("doors"), PORTAL) for text in table.texts("doors"))
+    return table.read(Recognition, doors=tuple(doors))
 
 
 def _check_portal(found: Declaration) -> None:

@@ -13,19 +13,18 @@ from crawlers.kinds.api import answers
 from crawlers.kinds.api.expressions import Template
 from crawlers.kinds.api.mapping import Reading
 from crawlers.politeness import failures
-from crawlers.safety import inside, strict_json
+from crawlers.safety import strict_json
 from crawlers.values.addresses import absolute
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
     from scrapy.http import Response
     from twisted.python.failure import Failure
 
     from crawlers.items import Dataset
     from crawlers.kinds.api.declaration import Follow
-    from crawlers.kinds.api.query import Query
-    from crawlers.listing.crawl import Crawl
+    from crawlers.kinds.api.query import APICrawl
 
     Output = Iterator[Dataset | Request]
 
@@ -38,21 +37,11 @@ class Followed:
     """Completes records, one request after another; what a request carries is plain data, so it survives a kill.
 
     A dataset with the stamp of its document on disk is not requested again: what was put into that is taken.
-
-    Args:
-        document: returns the JSON of an answer.
-        mapped: returns the item of a record, with as many resources as the user's limit leaves; ``None``: all.
     """
 
-    def __init__(
-        self,
-        crawl: Crawl,
-        query: Query,
-        document: Callable[[Response], Any],
-        mapped: Callable[[Reading, int | None], Dataset],
-    ) -> None:
-        self.crawl, self.query, self.document, self.mapped = crawl, query, document, mapped
-        self.wanted = query.declaration.follow
+    def __init__(self, crawl: APICrawl) -> None:
+        self.crawl, self.query = crawl, crawl.query
+        self.wanted = crawl.query.declaration.follow
 
     def complete(self, response: Response, record: Reading, allowed: int | None) -> Output:
         """Yield the item of a record, or the request for what it lacks.
@@ -60,7 +49,7 @@ class Followed:
         Args:
             allowed: how many of its resources the user's limit leaves; ``None`` for all.
         """
-        item = self.mapped(record, allowed)
+        item = self.crawl.item(record, allowed)
         if stored := self.stored(item):
             yield self.item({**record.record, **stored}, allowed)
         else:
@@ -68,7 +57,7 @@ class Followed:
 
     def item(self, record: dict[str, Any], allowed: int | None) -> Dataset:
         """Return the item of a record into which something was put."""
-        return self.mapped(Reading(record, self.query.declaration), allowed)
+        return self.crawl.item(Reading(record, self.query.declaration), allowed)
 
     def stored(self, item: Dataset) -> dict[str, Any] | None:
         """Return what earlier crawls put into the document on disk, if its stamp is the record's."""
@@ -77,10 +66,7 @@ class Followed:
         is_same = known and item.metadata_modified and known.metadata_modified == item.metadata_modified
         if not known or not is_same or known.status == "withdrawn" or not documents.is_intact(known):
             return None
-        try:
-            document = strict_json.loads(inside.read(documents.folder, known.file))
-        except (OSError, ValueError):
-            return None
+        document = strict_json.of_file(documents.folder, known.file)
         names = [one.into for one in self.wanted if self.address(one, item.document, self.query.portal)]
         is_complete = isinstance(document, dict) and all(name in document for name in names)
         return {name: document[name] for name in names} if is_complete else None
@@ -122,7 +108,7 @@ class Followed:
     def parse(self, response: Response, asked: dict[str, Any]) -> Output:
         wanted = self.wanted[asked["place"]]
         try:
-            document = self.document(response)
+            document = self.crawl.document(response)
             found = detail(wanted, document)
             link = self.link(wanted, document, response)
             known = _known(asked, response.url, found, link)

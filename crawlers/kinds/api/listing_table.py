@@ -44,7 +44,9 @@ def listing(table: Table) -> Listing:
     body, is_post = table.table("body"), table.left.get("method") == "POST"
     url = table.address("url", PORTAL | set(PLACES))
     paging = _paging(table.required("paging"), url) if "walk" not in table.left else Paging(kind="none")
-    found = Listing(
+    table.choice("method", ("GET", "POST"))
+    found = table.read(
+        Listing,
         url=url,
         method="POST" if body is not None or is_post else "GET",
         params=_values(table.table("params"), PORTAL),
@@ -52,19 +54,12 @@ def listing(table: Table) -> Listing:
         body=_body(body) if body else {} if is_post else None,
         join=table.typed("join", str, "") or None,
         hosts=_hosts(table),
-        records=table.expression("records"),
-        total=table.sought("total"),
-        next=table.sought("next"),
-        ok=table.optional("ok"),
-        error=table.optional("error"),
         paging=paging,
-        window=_window(table.table("window")),
-        since=_since(table.table("since")),
-        count=_count(table.table("count")),
+        window=table.part("window", _window),
+        since=table.part("since", _since) or {},
+        count=table.part("count", lambda count: count.read(Count)),
         walk=table.choice("walk", WALKS),
     )
-    table.choice("method", ("GET", "POST"))
-    table.end()
     _agree(found, table)
     return found
 
@@ -118,23 +113,14 @@ def _paging(table: Table, listed: Template) -> Paging:
     for key in table.left:
         if kind not in (kinds := _OF_PAGING.get(key, (kind,))):
             raise RulesError(f"{table.name(key)} is for paging of kind {' or '.join(kinds)}, and not of {kind}.")
-    found = Paging(
-        kind=kind,  # type: ignore[arg-type]
-        param=table.text("param"),
-        first=table.number("first", int(kind == "page"), 0),
-        size=_size(table.table("size")),
-        token=table.sought("token"),
-        last=table.optional("last"),
-        more=table.optional("more"),
-        url=table.address("url") if "url" in table.left else None,
-    )
+    first = table.number("first", int(kind == "page"), 0)
+    size = table.part("size", lambda size: size.read(Size))
+    found = table.read(Paging, kind=kind, first=first, size=size)
     needs = {"token": ("token",), "last-id": ("last",), "search-after": ("last",)}.get(kind, ())
     is_in_path = _is_in_path(found, listed, table)
     for key in (*(("param",) if kind in _PAGED and not is_in_path else ()), *needs):
         if getattr(found, key) is None:
             raise RulesError(f"{table.name(key)} is missing, which paging of kind {kind} needs.")
-    table.value("url")
-    table.end()
     return found
 
 
@@ -149,35 +135,15 @@ def _is_in_path(found: Paging, listed: Template, table: Table) -> bool:
     return bool(named)
 
 
-def _size(table: Table | None) -> Size | None:
-    if table is None:
-        return None
-    found = Size(param=table.needed("param"), max=table.number("max", 100, 1))
-    table.end()
-    return found
+def _window(table: Table) -> Window:
+    return table.read(Window, restart=table.part("restart", _restart))
 
 
-def _window(table: Table | None) -> Window | None:
-    if table is None:
-        return None
-    found = Window(max=table.number("max", 10_000, 1), restart=_restart(table.table("restart")))
-    table.end()
-    return found
-
-
-def _restart(table: Table | None) -> Restart | None:
-    if table is None:
-        return None
-    found = Restart(
-        param=table.needed("param"),
-        value=table.template("value", {"seen"}),
-        seen=table.expression("seen"),
-        rest=_rest(table),
-    )
-    if "seen" not in found.value.names:
+def _restart(table: Table) -> Restart:
+    value = table.template("value", {"seen"})
+    if "seen" not in value.names:
         raise RulesError(f"{table.name('value')} lacks {{seen}}: the last date or id that was seen.")
-    table.end()
-    return found
+    return table.read(Restart, value=value, rest=_rest(table))
 
 
 def _rest(table: Table) -> str | Literal[False] | None:
@@ -186,15 +152,6 @@ def _rest(table: Table) -> str | Literal[False] | None:
         table.value("rest")
         return False
     return table.text("rest")
-
-
-def _count(table: Table | None) -> Count | None:
-    if table is None:
-        return None
-    total = table.sought("total")
-    found = Count(url=table.address("url"), total=table.expression("total") if total is None else total)
-    table.end()
-    return found
 
 
 def _hosts(table: Table) -> tuple[str, ...]:
@@ -208,9 +165,7 @@ def _hosts(table: Table) -> tuple[str, ...]:
 # What is sent
 
 
-def _since(table: Table | None) -> Values:
-    if table is None:
-        return {}
+def _since(table: Table) -> Values:
     found = _values(table.table("params"), SINCE)
     table.end()
     if not found:

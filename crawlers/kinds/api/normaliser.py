@@ -58,16 +58,11 @@ class Normaliser(LinkedRecord):
         return list(self.people(name, "contact"))
 
     def people(self, name: str, role: str) -> Iterator[Agent]:
-        """Yield the agents of texts and of ``{name, email, url, uri, role}``."""
+        """Yield the agents of texts and of objects with the fields of `Agent`."""
         for node in islice(self.nodes(name, text=_named), _MOST):
-            agent = Agent(
-                name=node.text("name"),
-                uri=iri_of(node.text("uri")),
-                email=node.email("email"),
-                url=node.link("url"),
-            )
+            agent = Agent(**_made(node, Agent))
             if agent.name or agent.uri or agent.email or agent.url:
-                agent.role = node.text("role") or role
+                agent.role = agent.role or role
                 yield agent
 
     def terms(self, name: str) -> License | None:
@@ -147,19 +142,15 @@ def _relations(record: Normaliser, name: str) -> list[Relation]:
 
 
 def _services(record: Normaliser, name: str) -> list[Service]:
-    """Return the services of addresses and of ``{uri, title, description, endpoint_url, endpoint_description}``."""
-    found = [
-        Service(
-            uri=iri_of(each.text("uri")),
-            title=each.text("title"),
-            description=each.markdown("description"),
-            endpoint_url=each.link("endpoint_url"),
-            endpoint_description=each.text("endpoint_description"),
-            conforms_to=each.references("conforms_to"),
-        )
-        for each in islice(record.nodes(name, text=lambda text: {"endpoint_url": text}), _MOST)
-    ]
+    """Return the services of addresses and of objects with the fields of `Service`."""
+    nodes = islice(record.nodes(name, text=lambda text: {"endpoint_url": text}), _MOST)
+    found = [Service(**_made(each, Service)) for each in nodes]
     return [each for each in found if each.uri or each.title or each.endpoint_url]
+
+
+def _made(node: Normaliser, item: type) -> dict[str, Any]:
+    """Return the fields of an object, in the form that items have."""
+    return {name: _READERS[spec.kind](node, name) for name, spec in specs(item).items() if node.fields.get(name)}
 
 
 def _named(text: str) -> dict[str, Any]:
@@ -167,7 +158,8 @@ def _named(text: str) -> dict[str, Any]:
 
 
 _READERS: dict[str, Callable[[Normaliser, str], Any]] = {
-    "text": Normaliser.text,
+    **dict.fromkeys(("text", "reference"), LinkedRecord.text),
+    "email": LinkedRecord.email,
     "markdown": Normaliser.markdown,
     "moment": Normaliser.moment,
     "stamp": stamp,

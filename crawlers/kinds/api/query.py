@@ -6,7 +6,7 @@ import json
 import sys
 from copy import deepcopy
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
 from urllib.parse import urlencode
 
 from scrapy import Request
@@ -15,12 +15,16 @@ from crawlers.exceptions import AnswerError
 from crawlers.kinds.api import answers
 from crawlers.kinds.api.declaration import PLACES, Variable
 from crawlers.kinds.api.mapping import portal_names
+from crawlers.listing.crawl import Crawl
 from crawlers.values.addresses import absolute, host
 from crawlers.values.moment import moment
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+    from scrapy.http import Response
+
+    from crawlers.items import Dataset
     from crawlers.kinds.api.declaration import Declaration, Values
     from crawlers.kinds.api.expressions import Template
     from crawlers.kinds.api.mapping import Reading
@@ -48,7 +52,6 @@ class Ask:
             ``recent`` (those that changed since the listing began).
         begun: when the listing began.
         counted: how many records there are, if that was asked before; pages have no total then.
-        is_count: whether only that number is asked for.
         refused: why the first page was refused: the collections of the server are asked for.
         xsrf: the token that the portal wants to get back with each POST.
         received: how many records of this section have come.
@@ -77,7 +80,6 @@ class Ask:
     section: Literal["all", "window", "rest", "recent"] = "all"
     begun: str = ""
     counted: int | None = None
-    is_count: bool = False
     refused: str = ""
     xsrf: str = ""
     received: int = 0
@@ -295,25 +297,30 @@ class Query:
         more = self.paging.more
         if more is not None and not more.find(answer.page):
             return None
-        at = getattr(self, f"_{self.paging.kind.replace('-', '_')}")(answer, walk)
+        at = self._behind(answer, walk)
         if at is None:
             return None
         rows = self.size(walk) if self.paging.kind == "page" else None
         last = answer.records[-1].mark if len(answer.records) > 1 else ""
         return replace(walk.ask, at=at, rows=rows, last=last)
 
-    def _none(self, *_: Any) -> None:
+    def _behind(self, answer: Answer, walk: Walk[Ask]) -> Any:
+        """Return where the page behind an answer begins, see `place`; ``None`` if there is none."""
+        count = len(answer.records)
+        match self.paging.kind:
+            case "offset":  # if the page has more than the record that was asked for again
+                return self.place(walk) + count if count > self.overlap(walk) else None
+            case "page":
+                return self._numbered(walk)[1] + 1 if count else None
+            case "next":
+                return self._next(answer)
+            case "token" if count or self.paging.more:
+                return answers.text(answer.page, self.paging.token, answer.headers)
+            case "last-id" | "search-after" if count:
+                return self._last(answer.records)
         return None
 
-    def _offset(self, answer: Answer, walk: Walk[Ask]) -> int | None:
-        """Return the offset behind the page, if that has more than the record that was asked for again."""
-        count = len(answer.records)
-        return self.place(walk) + count if count > self.overlap(walk) else None
-
-    def _page(self, answer: Answer, walk: Walk[Ask]) -> int | None:
-        return self._numbered(walk)[1] + 1 if answer.records else None
-
-    def _next(self, answer: Answer, _: Walk[Ask]) -> str | None:
+    def _next(self, answer: Answer) -> str | None:
         link = answers.text(answer.page, self.listing.next, answer.headers)
         if link is None:
             return None
@@ -323,21 +330,49 @@ class Query:
         self.check_host(found, answer.url)
         return found
 
-    def _token(self, answer: Answer, _: Walk[Ask]) -> str | None:
-        is_read = answer.records or self.paging.more
-        return answers.text(answer.page, self.paging.token, answer.headers) if is_read else None
-
-    def _last_id(self, answer: Answer, _: Walk[Ask]) -> Any:
-        if not answer.records:
-            return None
+    def _last(self, records: list[Reading]) -> Any:
+        """Return the last id, or sort values, that a record has."""
         wanted = self.paging.last
-        records = (each.record for each in reversed(answer.records))
-        found = next((last for each in records if wanted and (last := wanted.find(each))), None)
+        found = next((last for each in reversed(records) if wanted and (last := wanted.find(each.record))), None)
         if found is None:
             raise AnswerError("paging", f"no record of the page has {wanted.text if wanted else ''!r}")
         return tuple(found) if isinstance(found, list) else found
 
-    _search_after = _last_id
+
+class APICrawl(Crawl, Protocol):
+    """A crawl of an API; an `APISpider` is one.
+
+    Attributes:
+        query: what is asked for.
+    """
+
+    query: Query
+
+    @property
+    def changed_since(self) -> str:
+        """The moment after which changes are requested; empty if everything is listed."""
+
+    def document(self, response: Response) -> Any:
+        """Return the JSON of an answer.
+
+        Raises:
+            AnswerError: it is none, or says that something is wrong.
+        """
+
+    def parse_record(self, response: Response, record: Reading, allowed: int | None) -> Iterator[Any]:
+        """Yield the item of a record, or the request for what it lacks.
+
+        Args:
+            allowed: how many of its resources the user's limit leaves; ``None`` for all.
+        """
+
+    def item(self, record: Reading, allowed: int | None, portal: str | None = None) -> Dataset:
+        """Return the item of a record.
+
+        Args:
+            allowed: how many of its resources are kept; ``None`` for all.
+            portal: the address that ``{portal}`` stands for in this record, if that is another.
+        """
 
 
 def moments(since: str) -> dict[str, Any]:

@@ -19,12 +19,13 @@ from crawlers.kinds.api.file import lasting
 from crawlers.kinds.api.follow import Followed
 from crawlers.kinds.api.query import Query
 from crawlers.kinds.api.static_tree import StaticTree
-from crawlers.kinds.api.withdrawals import GoneAPI
 from crawlers.listing import json_answer
+from crawlers.listing.confirmation import Fate, GoneRecords
 from crawlers.listing.listed import ListedSpider
 from crawlers.listing.since import LAST, beginning, since
 from crawlers.listing.spider import CatalogueSpider
 from crawlers.politeness import failures
+from crawlers.values.addresses import host
 from crawlers.values.moment import now
 
 if TYPE_CHECKING:
@@ -36,6 +37,9 @@ if TYPE_CHECKING:
     from crawlers.items import Dataset
     from crawlers.kinds.api.declaration import Declaration
     from crawlers.kinds.api.mapping import Reading
+    from crawlers.kinds.api.query import APICrawl
+
+_GONE = (404, 410)
 
 
 class APISpider(ListedSpider):
@@ -95,21 +99,15 @@ class APISpider(ListedSpider):
         }
         self.query = Query(self.declaration, str(self.portal), self.limits.datasets)
         self.secret_addresses = [str(self.portal), self.query.address(self.declaration.list.url)]
-        self.followed = Followed(self, self.query, self.document, self.item)
+        self.followed = Followed(self)
         if not self.declaration.list.walk:
-            self.gone = GoneAPI(self, self.withdrawals, self.query, self.document)
+            self.gone = GoneAPI(self, self.withdrawals)
 
     def make_dialect(self) -> APIDialect | StaticTree:
-        if self.declaration.list.walk:
-            mapped = lambda record, address: self.item(record, None, address)  # noqa: E731
-            return StaticTree(self, self.query, document=self.document, mapped=mapped)
-        return APIDialect(
-            self, self.query, document=self.document, since=lambda: self.changed_since, take=self.parse_record
-        )
+        return StaticTree(self) if self.declaration.list.walk else APIDialect(self)
 
     @cached_property
     def changed_since(self) -> str:
-        """The moment after which changes are requested; empty if everything is listed."""
         return beginning(self) if self.args["since"] and self.declaration.list.since else ""
 
     async def start(self) -> AsyncIterator[Request]:
@@ -125,11 +123,6 @@ class APISpider(ListedSpider):
     # Before the first page
 
     def document(self, response: Response) -> Any:
-        """Return the JSON of an answer.
-
-        Raises:
-            AnswerError: it is none, or says that something is wrong.
-        """
         found = json_answer.document(response, self.crawler.settings.getint("JSON_MAXSIZE"))
         if said := answers.envelope_error(found) or answers.refusal(found, self.declaration.list):
             raise AnswerError("refused", f"the portal refuses: {said}")
@@ -156,24 +149,53 @@ class APISpider(ListedSpider):
     # Records
 
     def parse_record(self, response: Response, record: Reading, allowed: int | None) -> Iterator[Any]:
-        """Yield the item of a record, or the request for what it lacks.
-
-        Args:
-            allowed: how many of its resources the user's limit leaves; ``None`` for all.
-        """
         if self.followed.wanted:
             yield from self.followed.complete(response, record, allowed)
         else:
             yield self.item(record, allowed)
 
     def item(self, record: Reading, allowed: int | None, portal: str | None = None) -> Dataset:
-        """Return the item of a record.
-
-        Args:
-            allowed: how many of its resources are kept; ``None`` for all.
-            portal: the address that ``{portal}`` stands for in this record, if that is another.
-        """
         item = record.lazily(portal or str(self.portal), self.source, retrieved=now())
         if allowed is not None:
             item.resources = item.resources[:allowed]
         return item
+
+
+class GoneAPI(GoneRecords):
+    """Asks for the records by their ``metadata_url``, where the declaration's has their id."""
+
+    by = "the API"
+    crawl: APICrawl
+
+    def question(self, dataset_id: str, about: dict[str, Any]) -> Request | None:
+        request = super().question(dataset_id, about)
+        query = self.crawl.query
+        declared = query.declaration
+        if request is None or {"id", *declared.names}.isdisjoint(declared.metadata_url.names):
+            return None
+        request.headers.update(query.headers())
+        return request if host(request.url) in query.hosts else None
+
+    def fate(self, response: Response, dataset_id: str, about: dict[str, Any]) -> Fate:
+        """Return why a record is gone: it is not found, or is one that the declaration skips."""
+        if response.status in _GONE:
+            return Fate("not found")
+        document, declared = self.crawl.document(response), self.crawl.query.declaration
+        if answers.text(document, declared.id) == dataset_id:
+            is_skipped = bool(declared.skip and declared.skip.find(document))
+            return Fate("no longer public" if is_skipped else None)
+        if not _has(document, dataset_id):
+            raise AnswerError("refused", "the answer is not the record")
+        return Fate()
+
+
+def _has(document: Any, text: str) -> bool:
+    """Return whether a JSON value has a text, or a number that is written so, anywhere."""
+    waiting = [document]
+    while waiting:
+        found = waiting.pop()
+        if isinstance(found, dict | list):
+            waiting += found.values() if isinstance(found, dict) else found
+        elif not isinstance(found, bool) and str(found) == text:
+            return True
+    return False

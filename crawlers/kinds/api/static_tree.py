@@ -17,36 +17,25 @@ from crawlers.safety import bounds
 from crawlers.values.addresses import absolute
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
     from scrapy.http import Response
 
     from crawlers.items import Dataset
-    from crawlers.kinds.api.query import Query
-    from crawlers.listing.crawl import Crawl
+    from crawlers.kinds.api.query import APICrawl
 
 
 class StaticTree(Tree[File]):
-    """Reads files from the root down, level by level.
-
-    Args:
-        document: returns the JSON of an answer.
-        mapped: returns the item of a record, for the address of its file.
-    """
+    """Reads files from the root down, level by level."""
 
     asks = File
     traits = Traits(way="single", is_one_list=False, tree="datasets", deepest=20)
 
-    def __init__(
-        self,
-        crawl: Crawl,
-        query: Query,
-        *,
-        document: Callable[[Response], Any],
-        mapped: Callable[[Reading, str], Dataset],
-    ) -> None:
+    crawl: APICrawl
+
+    def __init__(self, crawl: APICrawl) -> None:
         super().__init__(crawl)
-        self.query, self.document, self.mapped = query, document, mapped
+        self.query = crawl.query
 
     def first(self) -> Walk[File]:
         address = self.query.address(self.query.listing.url)
@@ -56,7 +45,7 @@ class StaticTree(Tree[File]):
         return Request(walk.ask.url, headers=self.query.headers())
 
     async def read(self, response: Response, walk: Walk[File]) -> ListingPage[File]:
-        page, document = ListingPage[File](is_limited=False), self.document(response)
+        page, document = ListingPage[File](is_limited=False), self.crawl.document(response)
         await in_turns(self.offer(self._children(document, page, walk, response), page, walk, response))
         records = answers.records(document, self.query.listing) or []
         page.entries = self.entries(self._datasets(records, response), page, walk, response)
@@ -91,7 +80,7 @@ class StaticTree(Tree[File]):
                 error = AnswerError("missing_id", "the record has no id, so it is not kept")
                 self.crawl.failed("list", error, response.request)
             elif reading.is_dataset:
-                yield self.mapped(reading, response.url)
+                yield self.crawl.item(reading, None, response.url)
 
     def aliases(self, dataset: Dataset) -> tuple[str, ...]:
         return tuple(Reading(dataset.document, self.query.declaration).aliases)

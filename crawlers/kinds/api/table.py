@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from dataclasses import MISSING, fields
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from crawlers.exceptions import RulesError, hint
 from crawlers.kinds.api.declaration import Header
@@ -12,9 +13,12 @@ from crawlers.safety.redact import redact
 from crawlers.values import toml, url
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping
+    from collections.abc import Callable, Collection, Iterator, Mapping
+    from dataclasses import Field
 
     from crawlers.kinds.api.declaration import Filler, Sought
+
+T = TypeVar("T")
 
 PORTAL = frozenset(("portal", "host"))
 """The names that any template may have."""
@@ -41,6 +45,11 @@ class Table(toml.Table):
         found = super().table(key)
         return None if found is None else Table(found.left, found.path, self.language)
 
+    def part(self, key: str, read: Callable[[Table], T]) -> T | None:
+        """Return what is read of a table; ``None`` if there is none."""
+        found = self.table(key)
+        return None if found is None else read(found)
+
     def required(self, key: str) -> Table:
         found = self.table(key)
         if found is None:
@@ -53,6 +62,24 @@ class Table(toml.Table):
         if not isinstance(found, list) or not all(isinstance(one, dict) for one in found):
             raise RulesError(f"{key} is not a table: write [[{key}]].")
         yield from (Table(one, f"{key}[{place}]", self.language) for place, one in enumerate(found))
+
+    def read(self, kind: type[T], known: Collection[str] = PORTAL, /, **given: Any) -> T:
+        """Return what the whole table says as a dataclass: each field is a key, and its type says what that takes.
+
+        Args:
+            known: the names that its templates may have.
+            given: the fields that were read otherwise.
+        """
+        for field in fields(kind):  # type: ignore[arg-type]
+            if field.name not in given:
+                given[field.name] = self._field(field, known)
+        self.end()
+        return kind(**given)
+
+    def _field(self, field: Field[Any], known: Collection[str]) -> Any:
+        if field.name in self.left:
+            return _READERS[str(field.type).removesuffix(" | None")](self, field.name, known)
+        return self.needed(field.name) if field.default is MISSING else self.value(field.name) or field.default
 
     def text(self, key: str) -> str | None:
         """Return a text; ``None`` if there is none.
@@ -115,7 +142,21 @@ class Table(toml.Table):
         return self.template(key, known) if is_address else self.expression(key)
 
     def fields(self, names: Collection[str], known: Collection[str]) -> dict[str, Filler]:
+        self.asked += names
         return {name: self.filler(name, known) for name in list(self.left) if name in names}
+
+
+_READERS: dict[str, Callable[[Table, str, Collection[str]], Any]] = {
+    "str": lambda table, key, _: table.needed(key),
+    "int": lambda table, key, _: table.number(key, 1, 1),
+    "bool": lambda table, key, _: table.typed(key, bool, False),
+    "tuple[str, ...]": lambda table, key, _: table.texts(key),
+    "Expression": lambda table, key, _: table.expression(key),
+    "Sought": lambda table, key, _: table.sought(key),
+    "Template": lambda table, key, known: table.address(key, known),
+    "Filler": lambda table, key, known: table.filler(key, known),
+}
+"""What reads a key that is there, by the type of its field."""
 
 
 def address(text: str, where: str, known: Collection[str]) -> Template:

@@ -10,19 +10,18 @@ from scrapy.spidermiddlewares.httperror import HttpError
 from crawlers.exceptions import AnswerError
 from crawlers.kinds.ckan import api
 from crawlers.kinds.ckan.dialect import Ask
+from crawlers.listing.spider import callback
 from crawlers.listing.walk import Walk, restored
 from crawlers.politeness import failures
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable
+    from collections.abc import Callable
 
     from scrapy import Request
     from scrapy.http import Response
     from twisted.python.failure import Failure
 
-    from crawlers.kinds.ckan.api import API
-    from crawlers.kinds.ckan.dialect import Found
-    from crawlers.listing.crawl import Crawl
+    from crawlers.kinds.ckan.dialect import Output, PackageCrawl
 
 _REFUSED = (
     "the portal does not accept the API token in {name}: it is wrong, expired or revoked. Private datasets are missing "
@@ -40,9 +39,8 @@ class Access:
         then: yields what waited for the answer, behind a list.
     """
 
-    def __init__(self, crawl: Crawl, portal_api: API, then: Callable[[Walk[Ask]], AsyncIterator[Found]]) -> None:
+    def __init__(self, crawl: PackageCrawl, then: Callable[[Walk[Ask]], Output]) -> None:
         self.crawl = crawl
-        self.api = portal_api
         self.then = then
 
     @property
@@ -57,13 +55,13 @@ class Access:
 
     def question(self, walk: Walk[Ask]) -> Request | None:
         """Return the request that asks; ``None`` without a token, after an answer, or where nothing was listed."""
-        if not self.api.has_token or self.crawl.run_state.access is not None:
+        if not self.crawl.api.has_token or self.crawl.run_state.access is not None:
             return None
         records, name = self.crawl.records, "datasets" if walk.ask.instead_of else walk.name
         listed = list(islice(records.listed(name, without="changed"), 1)) or records.behind("", name, 1)
         if not listed:
             return None
-        return self.api.variants[walk.ask.variant].request(
+        return self.crawl.api.variants[walk.ask.variant].request(
             "am_following_dataset",
             {"id": listed[0]},
             callback=self.parse,
@@ -73,14 +71,16 @@ class Access:
             priority=1,
         )
 
-    def parse(self, response: Response, walk: dict[str, Any]) -> AsyncIterator[Found]:
+    @callback
+    def parse(self, response: Response, walk: dict[str, Any]) -> Output:
         return self.settle(response, walk)
 
-    def failed(self, failure: Failure) -> AsyncIterator[Found]:
+    @callback
+    def failed(self, failure: Failure) -> Output:
         response = failure.value.response if isinstance(failure.value, HttpError) else None
         return self.settle(response, failures.request(failure).cb_kwargs["walk"])
 
-    def settle(self, response: Response | None, walk: dict[str, Any]) -> AsyncIterator[Found]:
+    def settle(self, response: Response | None, walk: dict[str, Any]) -> Output:
         """Note the answer, and continue with what waited for it."""
         answer = _meaning(response)
         self.crawl.run_state.access = answer
@@ -88,7 +88,7 @@ class Access:
             message = _REFUSED.format(name=self.crawl.crawler.settings["API_TOKEN_ENV"])
             self.crawl.failed("start", AnswerError("refused", message), response.request, http_status=response.status)
         elif answer == "unknown":
-            self.crawl.logger.warning("%s does not say whether it accepts the API token", self.api.portal)
+            self.crawl.logger.warning("%s does not say whether it accepts the API token", self.crawl.api.portal)
         return self.then(restored(walk, Ask))
 
 

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from crawlers.items import Relation, Service
-from crawlers.values.record import parse
+from crawlers.items import License, Relation, Service
+from crawlers.values.codes import code
+from crawlers.values.frequencies import frequency
+from crawlers.values.languages import languages
+from crawlers.values.licenses import license as license_of
+from crawlers.values.record import Fields, Record, parse
 from crawlers.values.relations import relation
 from crawlers.values.relations import relations as relations_of
+from crawlers.values.resolutions import duration, metres
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from crawlers.values.record import Record
+    from collections.abc import Callable, Iterator
 
 _RELATIONS = {
     "related_resource": "relation",
@@ -81,12 +84,32 @@ def _services(fields: Record) -> Iterator[Record]:
 
 
 def _service(fields: Record) -> Service | None:
-    found = Service(
-        uri=fields.text("uri"),
-        title=fields.text("title"),
-        description=fields.text("description"),
-        endpoint_url=next(iter(fields.texts("endpoint_url")), None),
-        endpoint_description=fields.text("endpoint_description"),
-        conforms_to=fields.texts("conforms_to"),
-    )
+    found = Service(**_SERVICE.read(fields))
     return found if found.uri or found.title or found.endpoint_url else None
+
+
+def _license(fields: Record, *_: str) -> License | None:
+    id_, url, title = fields.text("license_id", "license"), fields.text("license_url"), fields.text("license_title")
+    return license_of(id_, url, title) if id_ or url or title else None
+
+
+BY_KIND: dict[str, Callable[..., Any]] = {
+    **dict.fromkeys(("text", "markdown"), Record.text),
+    "address": Record.url,
+    "moment": Record.date,
+    **dict.fromkeys(("iri", "reference"), Record.text),
+    **dict.fromkeys(("references", "addresses", "labels"), Record.texts),
+    "languages": lambda fields, *names: languages(fields.texts(*names)),
+    "code": lambda fields, *names: fields.read(code, *names),
+    "frequency": lambda fields, *names: fields.read(frequency, *names),
+    "metres": lambda fields, *names: fields.read(metres, *names),
+    "license": _license,
+    "duration": lambda fields, *names: fields.read(duration, *names),
+}
+"""What reads a field of each kind."""
+_SERVICE = Fields.of(
+    Service,
+    "ckan",
+    BY_KIND,
+    {"endpoint_url": lambda fields, *names: next(iter(fields.texts(*names)), None)},  # a list, at ckanext-dcat
+)

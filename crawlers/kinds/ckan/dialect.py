@@ -8,16 +8,17 @@ loses records (ckan/ckanapi#44); by offset, only removals can.
 from __future__ import annotations
 
 import re
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol
 from urllib.parse import parse_qs, urlsplit
 
 from crawlers.exceptions import AnswerError
 from crawlers.kinds.ckan import api
 from crawlers.kinds.ckan.api import identity
 from crawlers.kinds.ckan.query import behind
+from crawlers.listing.crawl import Crawl
 from crawlers.listing.dialect import Dialect, Traits
 from crawlers.listing.evidence import fits
 from crawlers.listing.faults import Fault
@@ -33,13 +34,11 @@ if TYPE_CHECKING:
     from crawlers.items import Dataset, Export, Profile
     from crawlers.kinds.ckan.api import API
     from crawlers.kinds.ckan.query import Query
-    from crawlers.listing.crawl import Crawl
     from crawlers.listing.faults import Rung
+    from crawlers.listing.withdrawals import Withdrawals
 
     Found = Dataset | Export | Profile | Request
-    Output = Iterator[Found | AsyncIterator[Found]]
-    Take = Callable[[Response, Any, int, int, int], Output]
-    """Yields what a record leads to: see `PackageSpider.parse_record`."""
+    Output = Iterator[Found | None]
 
 MOST_ALONE = 10
 """Records in a row that are passed over by their ids, before the list goes on in another way."""
@@ -119,6 +118,29 @@ class NoIdsError(AnswerError):
         self.is_whole = is_whole
 
 
+class PackageCrawl(Crawl, Protocol):
+    """A crawl of packages; a `PackageSpider` is one.
+
+    Attributes:
+        api: how the portal is asked.
+        withdrawals: what looks for those that a whole listing lacks.
+    """
+
+    api: API
+
+    @property
+    def withdrawals(self) -> Withdrawals: ...
+
+    def parse_record(self, response: Response, record: Any, allowed: int, variant: int, position: int) -> Output:
+        """Yield what a record leads to.
+
+        Args:
+            allowed: how many of its resources the user's limit leaves.
+            variant: the index in `API.variants` of the one that the portal answers to.
+            position: its place among those taken from its page.
+        """
+
+
 # Why a page did not come
 
 
@@ -196,7 +218,7 @@ class ByOffset:
     most: int = 1
     name: str = "offset"
 
-    def instead(self, walk: Walk[Ask], fault: Any, dialect: Any) -> Walk[Ask] | None:  # noqa: ARG002
+    def instead(self, walk: Walk[Ask], fault: Any, dialect: Any) -> Walk[Ask] | None:
         if not walk.ask.is_by_id or not self.when(fault):
             return None
         return replace(walk, ask=replace(walk.ask, start=walk.came, alone=""))
@@ -206,19 +228,11 @@ def _is_refused(fault: Refusal) -> bool:
     return fault.error.kind == "refused" or (fault.is_final and (fault.status or 0) >= 400)
 
 
-def _is_of_page(fault: Refusal) -> bool:
-    return not fault.is_final
-
-
 # The listing
 
 
 class Packages(Dialect[Ask]):
-    """The packages that package_search lists.
-
-    Args:
-        take: yields what a record leads to.
-    """
+    """The packages that package_search lists."""
 
     asks = Ask
     traits = Traits(way="place", windows=(), ends_by="short_page")
@@ -229,19 +243,17 @@ class Packages(Dialect[Ask]):
         Again(),
         Smaller((100, 10, 1)),
         Instead("id_alone"),
-        ByOffset(when=_is_of_page),
+        ByOffset(when=lambda fault: not fault.is_final),
         Instead("otherwise"),
     )
 
-    def __init__(self, crawl: Crawl, portal_api: API, take: Take) -> None:
+    def __init__(self, crawl: PackageCrawl) -> None:
         self.crawl = crawl
-        self.api = portal_api
-        self.take = take
         self.first_fault: Refusal | None = None
 
-    def query(self, ask: Ask) -> Query:  # noqa: ARG002 -- for subclasses
+    def query(self, ask: Ask) -> Query:
         """Return the filters that a page is asked by."""
-        return self.api.query
+        return self.crawl.api.query
 
     def walk(self, ask: Ask) -> Walk[Ask]:
         """Return the walk of a list before its first page."""
@@ -262,7 +274,7 @@ class Packages(Dialect[Ask]):
     def request(self, walk: Walk[Ask]) -> Request:
         ask = walk.ask
         parameters = ask.parameters(self.query(ask), self.rows(walk))
-        request = self.api.variants[ask.variant].request("package_search", parameters)
+        request = self.crawl.api.variants[ask.variant].request("package_search", parameters)
         if ask.since:  # what is new can't come from a cache
             request.headers["Cache-Control"] = "no-cache"
         return request
@@ -324,7 +336,7 @@ class Packages(Dialect[Ask]):
             error = AnswerError("refused", f"the portal can't give this dataset's record: {walk.ask.alone}")
             self.crawl.failed("list", error, response.request, dataset_id=entry.id, missing="dataset")
         else:
-            yield from self.take(response, entry.record, allowed, walk.ask.variant, position)
+            yield from self.crawl.parse_record(response, entry.record, allowed, walk.ask.variant, position)
 
     # When a page does not come
 
@@ -346,7 +358,7 @@ class Packages(Dialect[Ask]):
     def other_variant(self, walk: Walk[Ask], fault: Refusal) -> Walk[Ask] | None:
         """Return the walk by the next variant of the API, before a page came."""
         following = walk.ask.variant + 1
-        if walk.pages or not fault.is_elsewhere or following == len(self.api.variants):
+        if walk.pages or not fault.is_elsewhere or following == len(self.crawl.api.variants):
             return None
         return replace(walk, ask=replace(walk.ask, variant=following))
 
@@ -359,7 +371,7 @@ class Packages(Dialect[Ask]):
         most = self.walk(ask).most  # this record broke its pages, and not their size
         return replace(walk, ask=replace(ask, alone=str(fault.error)), skipped=1, most=most)
 
-    def otherwise(self, walk: Walk[Ask], fault: Refusal) -> Walk[Ask] | None:  # noqa: ARG002 -- for subclasses
+    def otherwise(self, walk: Walk[Ask], fault: Refusal) -> Walk[Ask] | None:
         """Return the list that stands in for one of stamps that the portal refuses."""
         return None
 

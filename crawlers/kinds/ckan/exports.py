@@ -22,9 +22,7 @@ if TYPE_CHECKING:
     from twisted.python.failure import Failure
 
     from crawlers.items import Dataset, Resource
-    from crawlers.kinds.ckan.api import API
-    from crawlers.kinds.ckan.dialect import Output
-    from crawlers.listing.crawl import Crawl
+    from crawlers.kinds.ckan.dialect import Output, PackageCrawl
 
 LEVELS = {"snapshot": (), "dataset": ("dataset",), "resource": ("resource",), "both": ("dataset", "resource")}
 """Which exports each ``level`` requests; the listing's record of the dataset is written at every level."""
@@ -113,9 +111,8 @@ class Exports:
         export: what is requested: package_show, or `DOWNLOAD_METADATA`.
     """
 
-    def __init__(self, crawl: Crawl, portal_api: API, export: str) -> None:
+    def __init__(self, crawl: PackageCrawl, export: str) -> None:
         self.crawl = crawl
-        self.api = portal_api
         self.export = export
 
     @property
@@ -138,10 +135,10 @@ class Exports:
             "priority": 1,
         }
         if self.is_own and not reason:
-            url = download_metadata(self.api.portal, export)
+            url = download_metadata(self.crawl.api.portal, export)
             return Request(url, headers={"Accept": "application/json"}, meta={"route": "export"}, **keywords)
         keywords["dont_filter"] = bool(reason)  # two datasets may list one resource, and each has its document
-        return self.api.variants[variant].request(*show(export), **keywords)
+        return self.crawl.api.variants[variant].request(*show(export), **keywords)
 
     def parse(self, response: Response, export: dict[str, Any], variant: int, reason: str) -> Output:
         asked, source = Export(**export), self.export

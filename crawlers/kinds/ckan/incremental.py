@@ -23,11 +23,8 @@ if TYPE_CHECKING:
 
     from scrapy.http import Response
 
-    from crawlers.kinds.ckan.api import API
-    from crawlers.kinds.ckan.dialect import Refusal, Take
+    from crawlers.kinds.ckan.dialect import PackageCrawl, Refusal
     from crawlers.kinds.ckan.withdrawals import Ghosts, Gone
-    from crawlers.listing.crawl import Crawl
-    from crawlers.listing.lister import Lister
 
 _MILLISECOND = timedelta(milliseconds=1)
 
@@ -43,8 +40,8 @@ class Incremental(Packages):
         level: which exports each dataset has.
     """
 
-    def __init__(self, crawl: Crawl, portal_api: API, take: Take, level: str) -> None:
-        super().__init__(crawl, portal_api, take)
+    def __init__(self, crawl: PackageCrawl, level: str) -> None:
+        super().__init__(crawl)
         self.level = level
 
     def first(self) -> Walk[Ask]:
@@ -124,22 +121,10 @@ class Changes(ById):
 
     batch_list = "changed"
 
-    def __init__(
-        self,
-        crawl: Crawl,
-        portal_api: API,
-        take: Take,
-        *,
-        dialect: Incremental,
-        lister: Lister[Ask],
-        ghosts: Ghosts,
-        gone: Gone,
-    ) -> None:
-        super().__init__(crawl, portal_api, take)
-        self.dialect = dialect
-        self.lister = lister
-        self.ghosts = ghosts
-        self.gone = gone
+    def __init__(self, crawl: PackageCrawl, dialect: Incremental, ghosts: Ghosts, gone: Gone) -> None:
+        super().__init__(crawl)
+        self.dialect, self.ghosts, self.gone = dialect, ghosts, gone
+        ghosts.then = self.end
 
     def begin(self, changed: int, walk: Walk[Ask]) -> Iterator[Any]:
         """Request the first of them.
@@ -167,7 +152,7 @@ class Changes(ById):
         left = self.crawl.records.count(ghosts.list_name)
         if walk.ask.fields == "stamps" and batch.is_unanswered and not batch.count and ghosts.is_too_much(left):
             reason = f"The portal answers no question about many datasets, and {left} have changed"
-            yield from self.lister.begin(self.dialect.everything(walk.ask.variant, reason))
+            yield from ghosts.lister.begin(self.dialect.everything(walk.ask.variant, reason))
         else:
             yield from ghosts.check({**batch.about, "count": batch.count})
 
@@ -184,7 +169,7 @@ class Changes(ById):
             state.walks.end(walk.name, "whole", evidence=less(absent), total=walk.expected, listed=walk.listed)
         state.count_listed(about["listed"] + given)
         if not self.crawl.limits.is_set:
-            yield self.gone.find(walk)
+            yield from self.gone.find(walk)
 
 
 def is_cheaper_whole(changed: int, walk: Walk[Ask]) -> bool:

@@ -11,20 +11,13 @@ from crawlers import arguments, values
 from crawlers.items import Agent, Dataset, Place, Resource
 from crawlers.kinds.ckan import details, hdx
 from crawlers.values.checksums import checksum
-from crawlers.values.codes import code
-from crawlers.values.frequencies import frequency
-from crawlers.values.languages import languages
 from crawlers.values.lazy_dataset import LazyDataset
-from crawlers.values.licenses import license as license_of
 from crawlers.values.periods import between, period
 from crawlers.values.places import country, places
 from crawlers.values.record import Fields, Record
-from crawlers.values.resolutions import duration, metres
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from crawlers.items import Document, License, Period
+    from crawlers.items import Document, Period
 
 _ENORMOUS = 10**18  # bytes: a typing error
 _ACCOUNT = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
@@ -155,11 +148,6 @@ def _label(fields: Record, place: str, value: Any, keys: tuple[str, ...]) -> str
     return None
 
 
-def _license(fields: Record, *_: str) -> License | None:
-    id_, url, title = fields.text("license_id", "license"), fields.text("license_url"), fields.text("license_title")
-    return license_of(id_, url, title) if id_ or url or title else None
-
-
 def _temporal(fields: Record, *_: str) -> Period | None:
     start = fields.date("temporal_start", "temporal_coverage-from", "temporal_coverage_from")
     end = fields.date("temporal_end", "temporal_coverage-to", "temporal_coverage_to")
@@ -214,24 +202,10 @@ def _resource_id(fields: Record, dataset_id: str) -> str:
     return f"{dataset_id}-{place.removeprefix('resources[')[:-1]}"
 
 
-_BY_KIND: dict[str, Callable[..., Any]] = {
-    **dict.fromkeys(("text", "markdown"), Record.text),
-    "address": Record.url,
-    "moment": Record.date,
-    "iri": Record.text,
-    **dict.fromkeys(("references", "addresses", "labels"), Record.texts),
-    "languages": lambda fields, *names: languages(fields.texts(*names)),
-    "code": lambda fields, *names: fields.read(code, *names),
-    "frequency": lambda fields, *names: fields.read(frequency, *names),
-    "metres": lambda fields, *names: fields.read(metres, *names),
-    "duration": lambda fields, *names: fields.read(duration, *names),
-    "license": _license,
-}
-"""What reads a field of each kind."""
 _PACKAGE = Fields.of(
     Dataset,
     "ckan",
-    _BY_KIND,
+    details.BY_KIND,
     {
         "keywords": lambda fields, *_: values.keywords(_labels(fields, "tags", ("display_name", "name"), "keywords")),
         "themes": lambda fields, *_: _labels(fields, "groups", ("title", "display_name", "name"), "theme"),
@@ -245,7 +219,7 @@ _PACKAGE = Fields.of(
 _RESOURCE = Fields.of(
     Resource,
     "ckan",
-    _BY_KIND,
+    details.BY_KIND,
     {
         "format": lambda fields, *names: values.file_format(fields.text(*names) or ""),
         "media_type": lambda fields, *names: values.media_type(fields.text(*names) or ""),

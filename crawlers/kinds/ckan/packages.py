@@ -50,10 +50,4 @@ class PackageSpider(CatalogueSpider):
 
     @abstractmethod
     def parse_record(self, response: Response, record: Any, allowed: int, variant: int, position: int) -> Output:
-        """Yield what a record leads to.
-
-        Args:
-            allowed: how many of its resources the user's limit leaves.
-            variant: the index in `API.variants` of the one that the portal answers to.
-            position: its place among those taken from its page.
-        """
+        """Yield what a record leads to, see `PackageCrawl`."""

@@ -17,9 +17,8 @@ if TYPE_CHECKING:
     from scrapy import Request
     from scrapy.http import Response
 
-    from crawlers.kinds.ckan.api import API, ApiVariant
-    from crawlers.kinds.ckan.dialect import Output, Take
-    from crawlers.listing.crawl import Crawl
+    from crawlers.kinds.ckan.api import ApiVariant
+    from crawlers.kinds.ckan.dialect import Output, PackageCrawl
     from crawlers.listing.faults import Fault
 
 
@@ -31,28 +30,22 @@ class ById(Batches):
     """Asks package_search for the datasets of a list of the ledger, as many at once as an address may name.
 
     What does not come is left to be asked for by itself. A batch's ``about`` has the ``variant`` of the API.
-
-    Args:
-        take: yields what a record leads to.
     """
 
-    def __init__(self, crawl: Crawl, portal_api: API, take: Take) -> None:
-        super().__init__(crawl)
-        self.api = portal_api
-        self.take_new = take
+    crawl: PackageCrawl
 
     def batch_question(self, batch: Batch) -> Request:
-        return self.way(batch).request("package_search", among([*batch.ids], self.api.query))
+        return self.way(batch).request("package_search", among([*batch.ids], self.crawl.api.query))
 
     def fits(self, batch: Batch) -> bool:
         way = self.way(batch)
-        return way.post or len(way.address("package_search", among([*batch.ids], self.api.query))) <= api.LONGEST
+        return way.post or len(way.address("package_search", among([*batch.ids], self.crawl.api.query))) <= api.LONGEST
 
     def way(self, batch: Batch) -> ApiVariant:
         variant: int = batch.about["variant"]
-        return self.api.variants[variant | batch.is_post]
+        return self.crawl.api.variants[variant | batch.is_post]
 
-    def found(self, response: Response, batch: Batch) -> dict[str, Any]:  # noqa: ARG002
+    def found(self, response: Response, batch: Batch) -> dict[str, Any]:
         records, _ = api.packages(response)
         return {str(api.identity(record)): record for record in records if api.is_there(record)}
 
@@ -63,7 +56,7 @@ class ById(Batches):
     def leave(self, ids: list[str]) -> None:
         """Note what is to be asked for by itself."""
 
-    def give_up(self, ids: list[str], batch: Batch, fault: Fault | None, request: Request | None) -> Iterator[Any]:  # noqa: ARG002
+    def give_up(self, ids: list[str], batch: Batch, fault: Fault | None, request: Request | None) -> Iterator[Any]:
         self.leave(ids)
         return iter(())
 
@@ -74,7 +67,7 @@ class ById(Batches):
     def take_record(self, response: Response, record: Any, variant: int, position: int) -> Output:
         """Yield what a dataset that was requested by its id leads to, unless it was taken before."""
         if self.crawl.expect("dataset", record["id"], listed_by=response.request):
-            output = self.take_new(response, record, api.resources(record), variant, position)
+            output = self.crawl.parse_record(response, record, api.resources(record), variant, position)
             yield from self.crawl.guarded(output, response, record)
 
 

@@ -18,20 +18,19 @@ from crawlers.kinds.ckan.packages import ROWS, PackageSpider
 from crawlers.kinds.ckan.query import Query
 from crawlers.kinds.ckan.withdrawals import Ghosts, Gone
 from crawlers.listing.lister import Lister
-from crawlers.listing.since import since
-from crawlers.listing.spider import flat
+from crawlers.listing.since import SINCE
 from crawlers.listing.walk import Walk
 from crawlers.safety.tokens import token
 from crawlers.store.index.complete_runs import FILTERS
 from crawlers.values.moment import now
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterator
+    from collections.abc import Iterator
 
     from scrapy.crawler import Crawler
     from scrapy.http import Response
 
-    from crawlers.kinds.ckan.dialect import Found, Output
+    from crawlers.kinds.ckan.dialect import Output
 
 
 class CKANSpider(PackageSpider):
@@ -63,7 +62,7 @@ class CKANSpider(PackageSpider):
         "group": Argument(help="Only this group's, by its name in addresses; a country at HDX.", parse=arguments.text),
         "tag": Argument(help="Only datasets with this tag.", parse=arguments.text),
         "rows": ROWS,
-        "since": Argument(help="Only what changed since then: last (the last complete crawl), or a date.", parse=since),
+        "since": SINCE,
         "level": Argument(
             help="Besides the listing: nothing (snapshot), an export per dataset, per resource, or both.",
             parse=arguments.choice(*exports.LEVELS),
@@ -83,14 +82,11 @@ class CKANSpider(PackageSpider):
         self.api = api.API(str(self.portal), Query(**{name: self.args[name] for name in FILTERS}))
         self.dialect = Datasets(self)
         self.lister = Lister(self, self.dialect, self.withdrawals)
-        self.access = Access(self, self.api, self.go_on)
-        asking = (self, self.api, self.parse_record)
-        confirming: dict[str, Any] = {"withdrawals": self.withdrawals, "access": self.access}
-        self.gone = Gone(*asking, **confirming)
-        self.ghosts = Ghosts(*asking, **confirming, lister=self.lister, then=self.changes_given)
-        listing: dict[str, Any] = {"dialect": self.dialect, "lister": self.lister}
-        self.changes = Changes(*asking, **listing, ghosts=self.ghosts, gone=self.gone)
-        self.exports = Exports(self, self.api, self.export)
+        self.access = Access(self, self.go_on)
+        self.gone = Gone(self, self.access)
+        self.ghosts = Ghosts(self, self.access, self.lister)
+        self.changes = Changes(self, self.dialect, self.ghosts, self.gone)
+        self.exports = Exports(self, self.export)
 
     @classmethod
     def from_crawler(cls, crawler: Crawler, **given: str) -> Self:
@@ -109,13 +105,7 @@ class CKANSpider(PackageSpider):
             raise ArgumentError(f"spider {cls.name}: its portal, {cls.portal!r}, is not {error}.") from None
 
     def parse_record(self, response: Response, record: Any, allowed: int, variant: int, position: int) -> Output:
-        """Yield a record's item, and the requests for its exports.
-
-        Args:
-            allowed: how many of its resources the user's limit leaves.
-            variant: the index in `variants` of the one that the portal answers to.
-            position: its place among those taken from its page.
-        """
+        """Yield a record's item, and the requests for its exports."""
         if identity(record) is None:
             about = _about(record)
             name = str(about["dataset_name"])[:100]
@@ -137,50 +127,39 @@ class CKANSpider(PackageSpider):
         for export in wanted:
             yield self.exports.request(export, variant)
 
-    async def list_complete(self, walk: Walk[Ask]) -> AsyncIterator[Found]:
+    def list_complete(self, walk: Walk[Ask]) -> Output:
         """Yield what there is to do when a list was whole: list the ids, ask about the token, then `follow`."""
         if walk.ask.since and not self.limits.is_set:
-            ids = self.dialect.walk(Ask(variant=walk.ask.variant, fields="id"))
-            for request in self.lister.begin(ids):
-                yield request
+            yield from self.lister.begin(self.dialect.walk(Ask(variant=walk.ask.variant, fields="id")))
             return
         if not (walk.is_of_ids or walk.ask.since or self.limits.is_set):
             self.run_state.is_whole_listing = True
         if question := self.access.question(walk):
             yield question
-            return
-        async for found in self.follow(walk):
-            yield found
+        else:
+            yield from self.follow(walk)
 
-    def go_on(self, walk: Walk[Ask]) -> AsyncIterator[Found]:
+    def go_on(self, walk: Walk[Ask]) -> Output:
         """Yield what waited for the portal's word about the token."""
-        return flat(self.ghosts.explain(walk)) if walk.ask.instead_of else self.list_complete(walk)
+        return self.ghosts.explain(walk) if walk.ask.instead_of else self.list_complete(walk)
 
-    def changes_given(self, about: dict[str, Any], given: int, absent: int) -> Iterator[Any]:
-        """Yield what follows when the portal has been asked for all that has changed."""
-        return self.changes.end(about, given, absent)
-
-    async def follow(self, walk: Walk[Ask]) -> AsyncIterator[Found]:
+    def follow(self, walk: Walk[Ask]) -> Output:
         """Yield the requests for what has changed, which look for what is gone at their end, or for that."""
         changed, is_of_stamps = self.records.count("changed") if walk.is_of_ids else 0, walk.ask.fields == "stamps"
         if is_of_stamps and is_cheaper_whole(changed, walk):
             reason = f"{changed} of {walk.listed} datasets have changed"
-            for request in self.lister.begin(self.dialect.everything(walk.ask.variant, reason)):
-                yield request
-            return
-        if changed or is_of_stamps:
-            async for found in flat(self.changes.begin(changed, walk)):
-                yield found
+            yield from self.lister.begin(self.dialect.everything(walk.ask.variant, reason))
+        elif changed or is_of_stamps:
+            yield from self.changes.begin(changed, walk)
         elif not self.limits.is_set:
-            async for found in self.gone.find(walk):
-                yield found
+            yield from self.gone.find(walk)
 
 
 class Datasets(Incremental):
     """A portal's datasets: all, what changed, or the ids that show what did; and what explains a difference."""
 
     def __init__(self, spider: CKANSpider) -> None:
-        super().__init__(spider, spider.api, spider.parse_record, spider.level)
+        super().__init__(spider, spider.level)
         self.spider = spider
 
     def explained(self, walk: Walk[Ask]) -> Iterator[Any] | None:
@@ -193,7 +172,7 @@ class Datasets(Incremental):
         return self.spider.ghosts.unexplained(walk) if walk.ask.instead_of else iter(())
 
     def whole(self, walk: Walk[Ask]) -> Iterator[Any]:
-        yield self.spider.list_complete(walk)
+        return self.spider.list_complete(walk)
 
 
 def _about(record: Any) -> dict[str, str | None]:

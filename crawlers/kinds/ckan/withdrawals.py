@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from dataclasses import replace
 from functools import partial
 from itertools import islice
@@ -19,18 +18,16 @@ from crawlers.listing.withdrawals import CONTROLS, LIST
 from crawlers.resume.records import listed_among
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Iterator
+    from collections.abc import Callable, Iterator
 
     from scrapy import Request
     from scrapy.http import Response
     from twisted.python.failure import Failure
 
     from crawlers.kinds.ckan.access import Access
-    from crawlers.kinds.ckan.api import API, ApiVariant
-    from crawlers.kinds.ckan.dialect import Found, Take
-    from crawlers.listing.crawl import Crawl
+    from crawlers.kinds.ckan.api import ApiVariant
+    from crawlers.kinds.ckan.dialect import Output, PackageCrawl
     from crawlers.listing.lister import Lister
-    from crawlers.listing.withdrawals import Withdrawals
     from crawlers.signals import Reason
 
 _SOURCES = ("package_search", "package_show")
@@ -47,21 +44,14 @@ class Absences(ById, Confirmation):
     now and then.
     """
 
-    def __init__(
-        self,
-        crawl: Crawl,
-        portal_api: API,
-        take: Take,
-        *,
-        withdrawals: Withdrawals,
-        access: Access,
-    ) -> None:
-        ById.__init__(self, crawl, portal_api, take)
-        Confirmation.__init__(self, crawl, withdrawals)
+    crawl: PackageCrawl
+
+    def __init__(self, crawl: PackageCrawl, access: Access) -> None:
+        Confirmation.__init__(self, crawl, crawl.withdrawals)
         self.access = access
 
     def question(self, dataset_id: str, about: dict[str, Any]) -> Request:
-        way: ApiVariant = self.api.variants[about["variant"]]
+        way: ApiVariant = self.crawl.api.variants[about["variant"]]
         return way.request("package_show", {"id": dataset_id})
 
     def fate(self, response: Response, dataset_id: str, about: dict[str, Any]) -> Fate:
@@ -75,11 +65,19 @@ class Absences(ById, Confirmation):
     def reason(self, response: Response) -> Reason | None:
         """Return why a dataset is gone; private ones only look gone to a token that may have expired."""
         reason = api.absence(response)
-        is_doubtful = self.api.has_token and not self.access.is_accepted
+        is_doubtful = self.crawl.api.has_token and not self.access.is_accepted
         return None if reason == "no longer public" and is_doubtful else reason
 
     def error(self, failure: Failure) -> AnswerError:
         return of_failure(failure).error
+
+    def ask(self, about: dict[str, Any], *, is_many: bool) -> Iterator[Any]:
+        """Yield the questions about the list: about many of its datasets at once, or about each."""
+        batch = Batch(about=about, least=FEW)
+        if is_many:
+            return self.ask_batch(batch)
+        self.leave(list(self.crawl.records.listed(self.batch_list)))
+        return self.batches_done(batch)
 
     def leave(self, ids: list[str]) -> None:
         for dataset_id in ids:
@@ -101,35 +99,27 @@ class Gone(Absences):
     batch_list = LIST
     list_name = "unlisted"
 
-    async def find(self, walk: Walk[Ask]) -> AsyncIterator[Found]:
+    def find(self, walk: Walk[Ask]) -> Output:
         """Compare the list with the index, a part at a time, and yield the requests about what it lacks."""
         withdrawals = self.withdrawals
-        for _ in withdrawals.compare(self.known(), partial(listed_among, self.crawl.records, _LISTS)):
-            await asyncio.sleep(0)
+        yield from withdrawals.compare(self.known(), partial(listed_among, self.crawl.records, _LISTS))
         records = self.crawl.records
         given = [listed for listed in withdrawals.controls if not records.is_listed(listed, _NOT_GIVEN)]
         controls = given or self.some_listed(walk.name)
         if not self.access.is_refused and withdrawals.is_to_ask(has_control=bool(controls)):
-            for found in self.begin({"variant": walk.ask.variant, "controls": controls}):
-                yield found
+            is_many = self.crawl.api.query.filtered or withdrawals.gone > FEW
+            yield from self.ask({"variant": walk.ask.variant, "controls": controls}, is_many=is_many)
 
     def known(self) -> Iterator[str]:
         """Yield the source's datasets that are CKAN's and this filter's: other crawls may write into the folder."""
         index = self.crawl.opened_index()
-        if self.api.query.filtered:
+        if self.crawl.api.query.filtered:
             yield from index.runs.last_seen_by(self.crawl.name, self.crawl.given, _SOURCES)
         else:
             yield from (held.dataset_id for held in index.documents.held() if held.metadata_source in _SOURCES)
 
-    def begin(self, about: dict[str, Any]) -> Iterator[Any]:
-        if self.api.query.filtered or self.withdrawals.gone > FEW:
-            yield from self.ask_batch(Batch(about=about, least=FEW))
-        else:
-            self.leave(list(self.withdrawals.ids()))
-            yield from self.confirm(about["controls"], about)
-
     def take(self, response: Response, records: dict[str, Any], batch: Batch) -> Iterator[Any]:
-        if not self.api.query.filtered:
+        if not self.crawl.api.query.filtered:
             yield from super().take(response, records, batch)
             return
         for dataset_id, record in records.items():
@@ -141,19 +131,21 @@ class Gone(Absences):
 
     def may_have_left(self, record: dict[str, Any]) -> bool:
         """Return whether a record may be outside the filter although the one on disk was inside."""
-        return self.api.query.moves or self.crawl.opened_index().documents.is_edited(record["id"], record, _SOURCES[0])
+        return self.crawl.api.query.moves or self.crawl.opened_index().documents.is_edited(
+            record["id"], record, _SOURCES[0]
+        )
 
     def batches_done(self, batch: Batch) -> Iterator[Any]:
         return self.confirm(batch.about["controls"], batch.about)
 
     def fate(self, response: Response, dataset_id: str, about: dict[str, Any]) -> Fate:
         found = super().fate(response, dataset_id, about)
-        if found.reason or not self.api.query.filtered:
+        if found.reason or not self.crawl.api.query.filtered:
             return found
         is_outside = self.notes.get(_OUTSIDE, dataset_id) is not None
         return Fate(_LEFT if is_outside and self.may_have_left(api.result(response)) else None)
 
-    def settled(self, about: dict[str, Any]) -> Iterator[Any]:  # noqa: ARG002
+    def settled(self, about: dict[str, Any]) -> Iterator[Any]:
         for dataset_id, _ in self.notes.below(_OUTSIDE):
             if self.notes.get(self.topic, dataset_id)["answer"] == THERE:
                 self.crawl.seen(dataset_id, list_name=_UNEDITED, listed_by=None)
@@ -172,26 +164,19 @@ class Ghosts(Absences):
 
     Args:
         lister: what reads the list of records, which is judged behind them.
+
+    Attributes:
         then: yields what follows those that have changed: what `end` takes, without the request.
     """
 
     batch_list = "lacking"
     list_name = _NOT_GIVEN
 
-    def __init__(
-        self,
-        crawl: Crawl,
-        portal_api: API,
-        take: Take,
-        *,
-        withdrawals: Withdrawals,
-        access: Access,
-        lister: Lister[Ask],
-        then: Callable[[dict[str, Any], int, int], Iterator[Any]],
-    ) -> None:
-        super().__init__(crawl, portal_api, take, withdrawals=withdrawals, access=access)
+    then: Callable[[dict[str, Any], int, int], Iterator[Any]]
+
+    def __init__(self, crawl: PackageCrawl, access: Access, lister: Lister[Ask]) -> None:
+        super().__init__(crawl, access)
         self.lister = lister
-        self.then = then
 
     def list_ids(self, short: Walk[Ask]) -> Iterator[Any]:
         """Request a list of all ids, by offset: what a list of records lacks of them may be found by its id."""
@@ -214,11 +199,8 @@ class Ghosts(Absences):
             yield from self.lister.lap(short, by_offset(short.ask))
         elif count and (question := self.access.question(walk)):
             yield question
-        elif count > FEW:
-            yield from self.ask_batch(Batch(about=about, least=FEW))
         elif count:
-            self.leave(list(records.listed(self.batch_list)))
-            yield from self.check({**about, "count": 0})
+            yield from self.ask(about, is_many=count > FEW)
         else:
             yield from self.lister.judged(short, ListingPage(), None)
 
@@ -278,13 +260,7 @@ class Ghosts(Absences):
         yield from self.end(None, about, about["count"] + answers.count(THERE), absent)
 
     def unchecked(
-        self,
-        error: AnswerError,
-        request: Request | None,
-        status: int | None,
-        about: dict[str, Any],
-        *,
-        is_end: bool,  # noqa: ARG002
+        self, error: AnswerError, request: Request | None, status: int | None, about: dict[str, Any], *, is_end: bool
     ) -> Iterator[Any]:
         """Report each that was not given: what the portal says of it does not count."""
         for dataset_id in self.crawl.records.listed(self.list_name):

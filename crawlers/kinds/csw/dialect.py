@@ -449,26 +449,21 @@ class GetRecords(Dialect[Ask]):
 
     # Ranges of dates, and a further look
 
-    def parts(self, walk: Walk[Ask]) -> Sequence[Part]:
-        """Return the ranges of dates to begin with; no later one depends on the clock.
+    def split(self, walk: Walk[Ask]) -> Sequence[Part]:
+        """Return both halves of a range of dates, or the ranges to begin with; no later one depends on the clock.
 
         Nearly nothing was modified in the first of them, and in the last one: a server that gives much for the first
         does not filter. Records without a date come last, unless only those are wanted that were modified.
         """
+        if walk.parts:
+            return _halves(walk.parts[0])
         if not walk.ask.modified:
             return ()
         self.crawl.logger.info("The server gives only a part of a long list: trying ranges of dates")
         since, soon = walk.ask.since[:10], written(datetime.now(UTC) + _SOON)
         return _EARLY, (since or _EARLY[1], soon), (soon, ""), *(() if since else (UNDATED,))
 
-    def halves(self, part: Part) -> tuple[Part, Part] | None:
-        begin, end = moment(part[0]), moment(part[1])
-        if begin is None or end is None or end - begin < timedelta(seconds=2):
-            return None
-        middle = written(begin + (end - begin) / 2)
-        return (part[0], middle), (middle, part[1])
-
-    def ranged(self, walk: Walk[Ask], part: Part) -> Ask:  # noqa: ARG002
+    def ranged(self, walk: Walk[Ask], part: Part) -> Ask:
         return walk.ask.at(1)
 
     def laps(self, walk: Walk[Ask]) -> Sequence[Ask]:
@@ -483,3 +478,11 @@ class GetRecords(Dialect[Ask]):
         if walk.expected is None or is_repeated or is_windowed(walk, self.traits):
             return False
         return walk.ask.has_moved or walk.listed + walk.lost < walk.expected
+
+
+def _halves(part: Part) -> Sequence[Part]:
+    begin, end = moment(part[0]), moment(part[1])
+    if begin is None or end is None or end - begin < timedelta(seconds=2):
+        return ()
+    middle = written(begin + (end - begin) / 2)
+    return (part[0], middle), (middle, part[1])

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import io
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar
 
 from parsel import Selector
 from w3lib.encoding import http_content_type_encoding
 
 from crawlers.exceptions import AnswerError
 from crawlers.kinds.dcat import data_json
-from crawlers.kinds.dcat.page import DataJSONPage, RDFPage
+from crawlers.kinds.dcat.page import DataJSONPage, Page, RDFPage
 from crawlers.listing import other_answers
+from crawlers.listing.spider import in_turns
 from crawlers.rdf import formats
 from crawlers.safety import strict_json, text, xml
 from crawlers.safety.text import decoded, in_utf8, is_utf8
@@ -24,8 +25,9 @@ if TYPE_CHECKING:
 
     from scrapy.http import HtmlResponse, Response
 
-    from crawlers.kinds.dcat.page import Page
     from crawlers.rdf.formats import Format
+
+P = TypeVar("P", bound=Page)
 
 NO_RDF = (
     "look there for a link to RDF, DCAT, Turtle or JSON-LD, or try /catalog.ttl, /catalog.rdf, /catalog.jsonld or "
@@ -78,6 +80,16 @@ def read(
     file = xml.plain(file, charsets[0], misread, charsets[1]) if is_xml else in_utf8(file, *charsets, misread)
     page = make(file, format_, response.url, name=name, language=language)
     page.misread = misread
+    return page
+
+
+async def loaded(page: P) -> P:
+    """Return a page when it has been read, meanwhile other work goes on; it is closed if that fails."""
+    try:
+        await in_turns(page.load())
+    except BaseException:
+        page.close()
+        raise
     return page
 
 

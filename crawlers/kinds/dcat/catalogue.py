@@ -251,7 +251,7 @@ class Catalogue:
     def _has_type(self, term: Term, type_: str) -> bool:
         return isinstance(term, str) and type_ in self.nodes.node(term).get(TYPE, ())
 
-    def is_dataset(self, subject: str, node: Node, roles: int) -> bool:  # noqa: ARG002
+    def is_dataset(self, subject: str, node: Node, roles: int) -> bool:
         """Return whether a node that has these roles is a dataset."""
         if _is_empty(node):
             return False

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import TYPE_CHECKING
 
-from crawlers.resume.records import planned_among
 from crawlers.signals import FINDINGS
 from crawlers.store.index import scope
 
@@ -68,8 +66,7 @@ class Changes:
         has_failures = bool(crawl.records.failures.counts().keys() - FINDINGS)  # any of them may hide a record
         if crawl.limits.is_set or state.has_stale_answer or has_failures:
             return
-        known = (held.dataset_id for held in self._known())
-        self.withdrawals.mark_missed_twice(known, partial(planned_among, crawl.records, "dataset"), self.address)
+        self.withdrawals.mark_missed_twice((held.dataset_id for held in self._known()), url=self.address)
 
     def _known(self) -> Iterator[Held]:
         """Yield the datasets on disk that are this catalogue's; the folder may have those of another."""

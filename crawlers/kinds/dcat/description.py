@@ -112,8 +112,11 @@ def _neighbours(node: Node, distance: int) -> tuple[list[tuple[str, int]], int, 
                 length += len(value[0])
                 continue
             length += len(value)
-            if leads_on:
-                blanks.append((value, distance)) if value[:2] == "_:" else named.append((value, distance + 1))
+            if value[:2] == "_:":
+                if leads_on or predicate in OTHER_DATASETS:
+                    blanks.append((value, distance))
+            elif leads_on:
+                named.append((value, distance + 1))
     if distance >= _MAX_DISTANCE or (distance and len(named) > _MAX_NEIGHBOURS):
         return blanks, length, count
     return blanks + named, length, count

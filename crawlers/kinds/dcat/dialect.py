@@ -16,7 +16,7 @@ from scrapy.http import HtmlResponse, Response
 
 from crawlers.exceptions import AnswerError
 from crawlers.kinds.dcat import paging
-from crawlers.kinds.dcat.answer import NoRDFError, alternate, check_known, open_body, read
+from crawlers.kinds.dcat.answer import NoRDFError, alternate, check_known, loaded, open_body, read
 from crawlers.kinds.dcat.frontier import Ask, Frontier, Mentions, same_host
 from crawlers.kinds.dcat.named import MAX_UNREAD, NamedDatasets
 from crawlers.kinds.dcat.page import RDFPage
@@ -25,7 +25,6 @@ from crawlers.listing.crawl import remembering
 from crawlers.listing.dialect import Dialect, Traits
 from crawlers.listing.faults import Fault
 from crawlers.listing.ladder import Again, Instead
-from crawlers.listing.spider import in_turns
 from crawlers.listing.walk import Entry, ListingPage, Offer, Walk
 from crawlers.rdf import formats
 from crawlers.values.addresses import absolute
@@ -118,11 +117,7 @@ class DCATDialect(Dialect[Ask]):
         if page is None:
             return ListingPage(next=replace(ask, url=self._linked(response, walk), hops=ask.hops + 1), is_new=True)
         with remembering(self.crawl):
-            try:
-                await in_turns(page.load())
-            except BaseException:
-                page.close()
-                raise
+            await loaded(page)
         listing: ListingPage[Ask] = ListingPage(close=page.close)
         listing.total = ask.total if ask.look == "modified" else page.paging.total(response.url)
         listing.entries = self._entries(response, walk, page, listing)
@@ -171,7 +166,7 @@ class DCATDialect(Dialect[Ask]):
                 self._follow(response, walk, page, records, listing)
         listing.is_limited = records.is_limited or (records.is_enough() and listing.next is not None)
 
-    def items(self, response: Response, entry: Entry, allowed: int, walk: Walk[Ask], position: int) -> Iterator[Any]:  # noqa: ARG002  # as the lister calls it
+    def items(self, response: Response, entry: Entry, allowed: int, walk: Walk[Ask], position: int) -> Iterator[Any]:
         yield from entry.reading()
 
     # What follows a page
@@ -277,7 +272,7 @@ class DCATDialect(Dialect[Ask]):
         is_missing = ask.is_guessed and fault.status in _GONE and not (ask.is_behind_gap or ask.look)
         return replace(walk, ask=replace(ask, url=beyond, is_behind_gap=True)) if is_missing and beyond else None
 
-    def another_node(self, walk: Walk[Ask], fault: Fault) -> Walk[Ask] | None:  # noqa: ARG002
+    def another_node(self, walk: Walk[Ask], fault: Fault) -> Walk[Ask] | None:
         """Return the next TREE node: what is wrong with one page is nothing to the others."""
         ask = None if walk.ask.name else self.next_node(walk.ask, f"{walk.key} failed")
         return None if ask is None else replace(walk, ask=ask, gaps=walk.gaps + 1)
@@ -327,7 +322,7 @@ class DCATDialect(Dialect[Ask]):
 
     # When the lists have ended
 
-    def stopped(self, walk: Walk[Ask]) -> Iterator[Any]:  # noqa: ARG002
+    def stopped(self, walk: Walk[Ask]) -> Iterator[Any]:
         self.crawl.run_state.is_limited = True
         return iter(())
 

@@ -103,15 +103,15 @@ class Page(ABC):
         """Whether more than statements of the page's datasets may be lost."""
         return bool(self.faults)
 
-    def owner(self, fault: Fault) -> str | None:  # noqa: ARG002
+    def owner(self, fault: Fault) -> str | None:
         """Return the id of the dataset that a fault may belong to; known after the last of `records`."""
         return None
 
-    def costs_a_statement(self, fault: Fault) -> bool:  # noqa: ARG002
+    def costs_a_statement(self, fault: Fault) -> bool:
         """Return whether a fault cost its dataset a statement at most, and no other one anything."""
         return False
 
-    def has_lost(self, document: Any, before: Any) -> bool:  # noqa: ARG002
+    def has_lost(self, document: Any, before: Any) -> bool:
         """Return whether a document lacks statements that an older document of the same dataset has."""
         return False
 
@@ -127,7 +127,7 @@ class Page(ABC):
         """Yield the datasets that the page names and does not describe; after all records."""
         yield from ()
 
-    def is_described(self, name: str) -> bool:  # noqa: ARG002
+    def is_described(self, name: str) -> bool:
         """Return whether the page says anything about what has that name."""
         return True
 

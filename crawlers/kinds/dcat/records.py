@@ -13,7 +13,7 @@ from crawlers.kinds.dcat.page import identified
 from crawlers.listing.crawl import remembering
 from crawlers.listing.walk import Entry
 from crawlers.resume.records import listed_by
-from crawlers.safety import inside, strict_json
+from crawlers.safety import strict_json
 from crawlers.values.moment import now
 
 if TYPE_CHECKING:
@@ -223,10 +223,7 @@ class PageRecords:
         """Return whether the document on disk has statements that the new one lacks."""
         index = self.crawl.opened_index()
         known = index.documents.get("dataset", dataset.id, None)
-        try:
-            before = strict_json.loads(inside.read(index.folder, known.file)) if known else None
-        except (OSError, ValueError):  # it will be written again
-            return False
+        before = strict_json.of_file(index.folder, known.file) if known else None  # else it will be written again
         return bool(before) and self.page.has_lost(dataset.document, before)
 
     # Faults

@@ -41,9 +41,7 @@ class DCATSpider(ListedSpider):
             help="A file in catalogues/ that says which property is which field, for RDF that is not DCAT.",
             parse=arguments.text,
         ),
-        "language": Argument(
-            help="The language of titles and descriptions where there are several: fr, de.", parse=arguments.language
-        ),
+        "language": arguments.LANGUAGE,
         "since": Argument(
             help="last: only if the catalogue has changed since the last complete crawl.",
             parse=arguments.choice("last"),

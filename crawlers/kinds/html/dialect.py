@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from scrapy import Request
@@ -21,7 +21,7 @@ from crawlers.kinds.html.withdrawals import GONE, GonePages
 from crawlers.listing import other_answers
 from crawlers.listing.dialect import Dialect, Traits
 from crawlers.listing.faults import Fault, Rung
-from crawlers.listing.ladder import Again, begun
+from crawlers.listing.ladder import Again, Instead, begun
 from crawlers.listing.walk import A, Entry, ListingPage, Offer, Walk
 from crawlers.resume.records import see_all
 
@@ -32,8 +32,6 @@ if TYPE_CHECKING:
 
     from crawlers.kinds.html.links import Link
     from crawlers.kinds.html.mapping import Page
-    from crawlers.kinds.html.pages import DatasetPages
-    from crawlers.kinds.html.rules import Rules
     from crawlers.kinds.html.search_form import Search
     from crawlers.listing.crawl import Crawl
 
@@ -47,53 +45,17 @@ def _is_another_page(fault: Fault) -> bool:
     return fault.error.kind == "no_datasets" and not fault.is_first
 
 
-@dataclass(frozen=True, slots=True)
-class Past:
-    """A counted page that is not there, once more; then the one behind it: it may be the end, or a gap."""
-
-    name: str = "past"
-    most: int = 1000
-
-    def instead(self, walk: Walk[Ask], fault: Fault, dialect: Listings) -> Walk[Ask] | None:
-        is_gone, number = fault.status in GONE, walk.ask.number
-        if not dialect.is_guess(walk) or not (is_gone or fault.error.kind in ("http", "no_datasets")):
-            return None
-        if is_gone and not walk.ask.gap and self.name not in walk.tried:
-            return walk
-        if walk.stale + 1 >= dialect.traits.patience:
-            return None
-        url = counted(walk.ask.start, dialect.site.paging, number)
-        ask = replace(walk.ask, url=url, number=number + 1, gap=walk.ask.gap or number, digest="")
-        return replace(walk, ask=ask, stale=walk.stale + 1, gaps=walk.gaps + (not is_gone or number == 2))
-
-
-@dataclass(frozen=True, slots=True)
-class NewSession:
-    """The form of the listing once more: its session has ended."""
-
-    name: str = "session"
-    most: int = 1000
-
-    def instead(self, walk: Walk[Ask], fault: Fault, dialect: Listings) -> Walk[Ask] | None:
-        if dialect.search is None or fault.about != self.name:
-            return None
-        ask = walk.ask
-        ask = Ask(start=ask.start, before=ask.before, left=ask.left, session=dialect.search.renew(ask))
-        return begun(walk, ask, reached=max(walk.came, walk.reached))
-
-
 class LinkedDatasets(Dialect[A]):
     """Lists of links to datasets' pages.
 
     Args:
-        pages: requests those.
-        gone: the questions about what whole listings lack.
+        gone: the questions about what whole listings lack; it has what requests those pages, too.
     """
 
     subject = "the listing"
 
-    def __init__(self, crawl: Crawl, site: Rules, pages: DatasetPages, gone: GonePages) -> None:
-        self.crawl, self.site, self.pages, self.gone = crawl, site, pages, gone
+    def __init__(self, crawl: Crawl, gone: GonePages) -> None:
+        self.crawl, self.gone, self.pages, self.site = crawl, gone, gone.pages, gone.site
 
     def report(self, kind: str, message: str, request: Request | None) -> None:
         """Report what was not read of a list that goes on."""
@@ -110,18 +72,18 @@ class LinkedDatasets(Dialect[A]):
         for message in messages:
             self.crawl.failed("list", AnswerError("offsite", message), request)
 
-    def short(self, walk: Walk[A]) -> Iterator[Any]:  # noqa: ARG002
+    def short(self, walk: Walk[A]) -> Iterator[Any]:
         self.crawl.run_state.is_cut_short = True
         return iter(())
 
-    def ended(self, walk: Walk[A]) -> Iterator[Any] | None:  # noqa: ARG002
+    def ended(self, walk: Walk[A]) -> Iterator[Any] | None:
         if self.crawl.records.expected or self.crawl.run_state.is_cut_short:
             return None
         message = "the listing has no link to a dataset: look at [links] in the rules, or ask for a browser"
         self.crawl.failed("list", AnswerError("no_datasets", message))
         return iter(())
 
-    def whole(self, walk: Walk[A]) -> Iterator[Any]:  # noqa: ARG002
+    def whole(self, walk: Walk[A]) -> Iterator[Any]:
         if self.crawl.run_state.is_cut_short:
             return iter(())
         self.crawl.run_state.expected = self.crawl.records.expected
@@ -136,12 +98,15 @@ class Listings(LinkedDatasets[Ask]):
     """
 
     asks = Ask
-    ladder: ClassVar[tuple[Rung, ...]] = (NewSession(), Again(when=_is_another_page), Past())
+    ladder: ClassVar[tuple[Rung, ...]] = (
+        Instead("session", most=1000),
+        Again(when=_is_another_page),
+        Instead("past", most=1000),
+    )
 
-    def __init__(
-        self, crawl: Crawl, site: Rules, pages: DatasetPages, gone: GonePages, search: Search | None = None
-    ) -> None:
-        super().__init__(crawl, site, pages, gone)
+    def __init__(self, crawl: Crawl, gone: GonePages, search: Search | None = None) -> None:
+        super().__init__(crawl, gone)
+        site = self.site
         self.paging, self.search = site.paging, search
         is_counted, in_browser = site.paging.is_counted, site.paging.in_browser
         self.traits = Traits(
@@ -223,12 +188,7 @@ class Listings(LinkedDatasets[Ask]):
         return _Reading(self, page, response, walk, [link for link in links if first[link.id] is link]).page()
 
     def items(
-        self,
-        response: Response,  # noqa: ARG002
-        entry: Entry,
-        allowed: int,  # noqa: ARG002
-        walk: Walk[Ask],
-        position: int,  # noqa: ARG002
+        self, response: Response, entry: Entry, allowed: int, walk: Walk[Ask], position: int
     ) -> Iterator[Request]:
         for request in self.pages.requests(entry.reading):
             if walk.ask.session:  # the cookies of the search that listed it
@@ -237,10 +197,28 @@ class Listings(LinkedDatasets[Ask]):
 
     # Pages that did not come
 
-    def is_guess(self, walk: Walk[Ask]) -> bool:
-        """Return whether nothing showed that there is such a page, and more than what came is awaited."""
+    def past(self, walk: Walk[Ask], fault: Fault) -> Walk[Ask] | None:
+        """Return a counted page that is not there, once more; then the one behind it: it may be the end, or a gap."""
+        ask, is_gone = walk.ask, fault.status in GONE
         is_all = walk.total is not None and walk.listed + walk.apart >= walk.total
-        return self.paging.is_counted and walk.ask.number > 1 and not is_all
+        is_guess = self.paging.is_counted and ask.number > 1 and not is_all  # nothing showed that there is such a page
+        if not is_guess or not (is_gone or fault.error.kind in ("http", "no_datasets")):
+            return None
+        if is_gone and not ask.gap and "past" not in walk.tried:
+            return walk
+        if walk.stale + 1 >= self.traits.patience:
+            return None
+        url = counted(ask.start, self.paging, ask.number)
+        behind = replace(ask, url=url, number=ask.number + 1, gap=ask.gap or ask.number, digest="")
+        return replace(walk, ask=behind, stale=walk.stale + 1, gaps=walk.gaps + (not is_gone or ask.number == 2))
+
+    def session(self, walk: Walk[Ask], fault: Fault) -> Walk[Ask] | None:
+        """Return the form of the listing once more, where its session has ended."""
+        if self.search is None or fault.about != "session":
+            return None
+        ask = walk.ask
+        ask = Ask(start=ask.start, before=ask.before, left=ask.left, session=self.search.renew(ask))
+        return begun(walk, ask, reached=max(walk.came, walk.reached))
 
     def fault(self, error: AnswerError, response: Response | None, walk: Walk[Ask]) -> Fault:
         status = None if response is None else response.status
@@ -319,10 +297,14 @@ class _Reading:
         return turn.seen(self.shown, there)
 
     @property
+    def seen(self) -> int:
+        """How many datasets the pages have listed so far."""
+        return self.walk.listed + self.walk.apart + (len(self.new) if self.walk.lap == 1 else 0)
+
+    @property
     def is_all(self) -> bool:
         """Whether as many were seen as the listing states."""
-        seen = self.walk.listed + self.walk.apart + (len(self.new) if self.walk.lap == 1 else 0)
-        return self.total is not None and seen >= self.total
+        return self.total is not None and self.seen >= self.total
 
     @property
     def is_full(self) -> bool:
@@ -415,7 +397,6 @@ class _Reading:
     def _conclude(self, *, is_indexed: bool) -> None:
         """Note what contradicts that the last page was the last one."""
         walk, here, name, kind = self.walk, self.here, self.walk.name, self.paging.kind
-        seen = walk.listed + walk.apart + (len(self.new) if walk.lap == 1 else 0)
         if here.gap and here.gap > 1 and self.paging.is_promised:
             self._fail("paging", f"{name} leads to a page {here.gap} that lists no dataset")
         elif here.gap == 1 and not walk.above and len(self.site.start) > 1 and not is_indexed:
@@ -424,13 +405,14 @@ class _Reading:
             message = f"{name} listed {walk.reached} datasets before its session ended, and {walk.came} after"
             self._fail("paging", message)
         elif walk.lap > 1 and not self._is_steady() and not self.is_all:
-            self._fail("paging", f"{name} lists its {seen} datasets in another order on each look: some may be missing")
+            message = f"{name} lists its {self.seen} datasets in another order on each look: some may be missing"
+            self._fail("paging", message)
         elif kind != "none":
             is_nothing = here.gap == 1 and not walk.above and not is_indexed
             self.gaps += is_nothing  # which is told of the whole catalogue
             self.left = self._left()
             if self.is_repeated and self.is_full and not (self.left or self.is_all):
-                self._fail("paging", f"{name} gives the same pages again after {seen} datasets")
+                self._fail("paging", f"{name} gives the same pages again after {self.seen} datasets")
 
     def _left(self) -> str:
         """Return what was seen and not followed, as a clause."""

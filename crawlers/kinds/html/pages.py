@@ -20,7 +20,7 @@ from crawlers.kinds.html.mapping import dataset, document, missing
 from crawlers.kinds.html.rdf import LinkedRDF
 from crawlers.kinds.html.rdf import link as rdf_link
 from crawlers.politeness import failures
-from crawlers.safety import inside, strict_json
+from crawlers.safety import strict_json
 from crawlers.values.moment import now
 
 if TYPE_CHECKING:
@@ -84,11 +84,7 @@ class DatasetPages:
 
     def _valid_stamp(self, file: str, stamp: str | None) -> str:
         """Return what identifies the version of the page on disk; "" if the file is gone, or other rules read it."""
-        try:
-            document = strict_json.loads(inside.read(self.crawl.opened_index().folder, file))
-        except (OSError, ValueError):
-            return ""
-        known = (stamp or "").rpartition("#")[0]
+        document, known = strict_json.of_file(self.crawl.opened_index().folder, file), (stamp or "").rpartition("#")[0]
         return known if stamp == self._stamp(known, document) else ""
 
     def _settle_unchanged(self, dataset_id: str) -> None:

@@ -13,7 +13,7 @@ from crawlers.kinds.dcat.answer import read
 from crawlers.listing.spider import in_turns
 from crawlers.politeness import failures
 from crawlers.rdf import formats
-from crawlers.safety import inside, strict_json
+from crawlers.safety import strict_json
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterator
@@ -123,10 +123,7 @@ class LinkedRDF:
         known = index.documents.get("dataset", dataset_id, None)
         if known is None or known.status == "withdrawn":
             return False
-        try:
-            document = strict_json.loads(inside.read(index.folder, known.file))
-        except (OSError, ValueError):
-            return False
+        document = strict_json.of_file(index.folder, known.file)
         return isinstance(document, dict) and "rdf" in document
 
 

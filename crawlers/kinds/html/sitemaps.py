@@ -12,8 +12,8 @@ from w3lib.url import canonicalize_url
 from crawlers.exceptions import AnswerError
 from crawlers.kinds.html.dialect import LinkedDatasets
 from crawlers.kinds.html.links import chosen, foreign
-from crawlers.kinds.html.sitemap import Sitemap, parts
-from crawlers.kinds.html.withdrawals import GONE, GonePages
+from crawlers.kinds.html.sitemap import parts
+from crawlers.kinds.html.withdrawals import GONE
 from crawlers.listing.dialect import Traits
 from crawlers.listing.walk import Entry, ListingPage, Offer, Walk
 from crawlers.politeness import failures
@@ -23,10 +23,6 @@ if TYPE_CHECKING:
 
     from scrapy.http import Response
 
-    from crawlers.kinds.html.links import Link
-    from crawlers.kinds.html.pages import DatasetPages
-    from crawlers.kinds.html.rules import Rules
-    from crawlers.listing.crawl import Crawl
 
 _MOST = 100  # error lines for one sitemap
 _DEEPEST = 3  # sitemaps that name sitemaps; the protocol has one
@@ -49,10 +45,7 @@ class Sitemaps(LinkedDatasets[Address]):
 
     asks = Address
     traits = Traits(way="single", is_one_list=False)
-
-    def __init__(self, crawl: Crawl, site: Rules, pages: DatasetPages, gone: GonePages) -> None:
-        super().__init__(crawl, site, pages, gone)
-        self.named: Sequence[str] = ()
+    named: Sequence[str] = ()
 
     def robots_read(self, robotparser: Any, request: Request) -> None:
         """Record the sitemaps that the catalogue's robots.txt names: it is read before the first request."""
@@ -95,7 +88,7 @@ class Sitemaps(LinkedDatasets[Address]):
                     self.report("truncated", flaw, response.request)
                     page.gaps += 1
                 sitemaps += part.sitemaps
-                dated = _dated(part, self.site)
+                dated = {link: day for address, day in part.pages for link in chosen([address], self.site)}
                 links, strangers = foreign(list(dated), self.site)
                 self.report_offsite([link for link in strangers if hash(link.id) not in known], response.request)
                 for link in links:
@@ -108,12 +101,7 @@ class Sitemaps(LinkedDatasets[Address]):
         page.offers = self._below(sitemaps, walk)
 
     def items(
-        self,
-        response: Response,  # noqa: ARG002
-        entry: Entry,
-        allowed: int,  # noqa: ARG002
-        walk: Walk[Address],  # noqa: ARG002
-        position: int,  # noqa: ARG002
+        self, response: Response, entry: Entry, allowed: int, walk: Walk[Address], position: int
     ) -> Iterator[Request]:
         return self.pages.requests(*entry.reading)
 
@@ -157,14 +145,9 @@ class Sitemaps(LinkedDatasets[Address]):
         """Yield the next of the sitemaps that wait."""
         for depth in range(1, _DEEPEST + 1):
             for address in self.crawl.records.listed(_WAITING.format(depth)):
-                if address not in self.crawl.run_state.lists:
+                if address not in self.crawl.run_state.walks.lists:
                     return iter((self._walk(address, depth),))
         return super().ended(walk)
 
     def _walk(self, address: str, depth: int) -> Walk[Address]:
         return Walk(ask=Address(address), name=address, above=("",) * depth)
-
-
-def _dated(sitemap: Sitemap, rules: Rules) -> dict[Link, str | None]:
-    """Return the datasets of a sitemap, and when each was changed."""
-    return {link: day for address, day in sitemap.pages for link in chosen([address], rules)}

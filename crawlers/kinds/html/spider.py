@@ -78,9 +78,8 @@ class HTMLSpider(CatalogueSpider):
         self.linked_rdf = self.pages.linked_rdf
         self.gone = GonePages(self, self.withdrawals, self.pages)
         search = Search(self, self.site, self.site.form) if self.site.form else None
-        what = self, self.site, self.pages, self.gone
-        self.sitemaps = Sitemaps(*what) if self.site.paging.kind == "sitemap" else None
-        self.dialect = self.sitemaps or Listings(*what, search)
+        self.sitemaps = Sitemaps(self, self.gone) if self.site.paging.kind == "sitemap" else None
+        self.dialect = self.sitemaps or Listings(self, self.gone, search)
         self.lister: Lister[Any] = Lister(self, self.dialect, self.withdrawals)
 
     @classmethod

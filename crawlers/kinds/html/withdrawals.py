@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +11,7 @@ from crawlers.kinds.html.links import dataset_id as identify
 from crawlers.kinds.html.mapping import missing
 from crawlers.listing.confirmation import Confirmation, Fate
 from crawlers.listing.withdrawals import CONTROLS
-from crawlers.resume.records import planned_among, received
+from crawlers.resume.records import received
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -43,9 +42,7 @@ class GonePages(Confirmation):
     def requests(self) -> Iterator[Any]:
         """Yield the questions about what this whole listing lacks, and does not list by another id."""
         withdrawals, records = self.withdrawals, self.crawl.records
-        ids = (held.dataset_id for held in self._known())
-        for _ in withdrawals.compare(ids, partial(planned_among, records, "dataset")):
-            pass
+        yield from withdrawals.compare(held.dataset_id for held in self._known())
         for dataset_id in withdrawals.ids():
             url = self._address(dataset_id)
             if self._is_another(url, dataset_id):
@@ -64,10 +61,10 @@ class GonePages(Confirmation):
         known = self.crawl.opened_index().documents.get("dataset", dataset_id, None)
         return str(known.metadata_url if known else None)
 
-    def question(self, dataset_id: str, about: dict[str, Any]) -> Request:  # noqa: ARG002
+    def question(self, dataset_id: str, about: dict[str, Any]) -> Request:
         return self.pages.request(self._address(dataset_id), dataset_id, None, None)
 
-    def fate(self, response: Response, dataset_id: str, about: dict[str, Any]) -> Fate:  # noqa: ARG002
+    def fate(self, response: Response, dataset_id: str, about: dict[str, Any]) -> Fate:
         """Return that a dataset is gone unless its page still describes it: then it exists, listed or not.
 
         A page that no longer describes it may be a night's maintenance.
@@ -85,12 +82,9 @@ class GonePages(Confirmation):
         is_empty = not link and not found.get("flaws") and bool(missing(found, self.site))
         return Fate("not found" if is_empty else None, is_doubtful=is_empty)
 
-    def settled(self, about: dict[str, Any]) -> Iterator[Any]:  # noqa: ARG002
+    def settled(self, about: dict[str, Any]) -> Iterator[Any]:
         self.crawl.run_state.is_whole_listing = True
         yield from ()
-
-    def _is_listed(self, dataset_id: str) -> bool:
-        return self.crawl.records.is_planned("dataset", dataset_id)
 
     def _known(self) -> Iterator[Held]:
         """Yield the datasets on disk that are this catalogue's: another may be in the same folder."""
@@ -102,4 +96,4 @@ class GonePages(Confirmation):
     def _is_another(self, url: str, known_id: str) -> bool:
         """Return whether an address is that of a dataset that is listed, by another id."""
         current = identify(canonical(url, self.site.links.drop), self.site)
-        return current != known_id and self._is_listed(current)
+        return current != known_id and self.crawl.records.is_planned("dataset", current)

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 from xml.sax.saxutils import unescape
 
 from lxml import etree
-from w3lib.encoding import http_content_type_encoding
 
 from crawlers import xml_records
 from crawlers.exceptions import AnswerError
@@ -182,8 +181,7 @@ def _mended(response: Response, error: AnswerError) -> Answer:
     Raises:
         AnswerError: the page is not whole, or has no records.
     """
-    charset = http_content_type_encoding((response.headers.get("Content-Type") or b"").decode("latin-1"))
-    declared = response.meta.get("encoding") if response.request else None
+    charset, declared = xml_records.encodings(response)
     text = xml.plain(BytesIO(response.body), charset, encoding=declared).read()
     starts = [found.start() for found in _RECORD.finditer(text)]
     bounds.RECORDS.check(len(starts))

@@ -79,6 +79,7 @@ class Question:
         pages: how many pages of this list came: a token may be the same for each.
         newest: the last datestamp of this list.
         is_sorted: whether its datestamps have ascended so far.
+        is_shuffled: whether those of any list have not.
         is_dated: whether all records have a datestamp, so that windows find them.
         known: how many records were known when a window was split last.
         barren: how many tokens failed since then, and no new record came.
@@ -86,6 +87,9 @@ class Question:
         length: how many records each page had that led to another one, of all lists; -1 if they differ, or if a list
             ended without a token: such a repository gives no token too many.
         last: how many records the page before had.
+        before: how many records were known when this list was begun.
+        refused: how many records the shortest list had that did not come to its end, and was split into windows.
+        is_rest: whether this is what a list in the order of its datestamps may have behind its newest record.
     """
 
     verb: str = "ListRecords"
@@ -102,12 +106,16 @@ class Question:
     pages: int = 0
     newest: str = ""
     is_sorted: bool = True
+    is_shuffled: bool = False
     is_dated: bool = True
     known: int = 0
     barren: int = 0
     silent: int = 0
     length: int = 0
     last: int = 0
+    before: int = 0
+    refused: int = 0
+    is_rest: bool = False
 
     def first(self, **changes: Any) -> Question:
         """Return what the first page of a list is asked by.
@@ -115,8 +123,8 @@ class Question:
         Args:
             changes: what is asked otherwise.
         """
-        fresh: dict[str, Any] = {"token": "", "pages": 0, "newest": "", "is_sorted": True, "attempt": self.attempt + 1}
-        return replace(self, **fresh | changes)
+        fresh: dict[str, Any] = {"token": "", "pages": 0, "newest": "", "is_sorted": True, "is_rest": False}
+        return replace(self, attempt=self.attempt + 1, **fresh | changes)
 
     @property
     def parameters(self) -> dict[str, str]:
@@ -132,13 +140,14 @@ class Question:
     def behind(self, answer: Answer) -> Question:
         """Return what is asked behind a page of its list, by its token."""
         moments = [written(found) for record in answer.records if (found := moment(record.datestamp))]
-        is_after = self.newest <= min(moments, default=self.newest)
+        is_sorted = self.newest <= min(moments, default=self.newest) and moments == sorted(moments)
         return replace(
             self,
             token=answer.token,
             pages=self.pages + 1,
             newest=max(moments, default=self.newest),
-            is_sorted=self.is_sorted and is_after and moments == sorted(moments),
+            is_sorted=self.is_sorted and is_sorted,
+            is_shuffled=self.is_shuffled or not is_sorted,
             is_dated=self.is_dated and len(moments) == len(answer.records),
             silent=0,
             length=self._length(answer),
@@ -291,7 +300,7 @@ class OAI(Dialect[Question]):
         try:
             found = self.answer(response, walk)
         except AnswerError as error:
-            if not _is_behind_end(walk, self.fault(error, response, walk)):
+            if not _is_behind_end(walk, self.fault(error, response, walk), self.known):
                 raise
             found = Answer(is_none=True)
         for sentence in found.flaws:
@@ -300,8 +309,8 @@ class OAI(Dialect[Question]):
             if walk.total is not None and (walk.came == walk.total or (walk.parts and walk.came > walk.total)):
                 return ListingPage(came=0)
             raise OddError("repeats", "paging", f"the repository gives the same pages again after {walk.came} records")
-        alive, apart = self.alive(found, walk)
-        size = None if walk.came and found.size == (walk.total or 0) - walk.came else found.size  # what is left
+        alive, apart, doubles = self.alive(found, walk)
+        size = _size(found, walk)
         is_end = not found.token or not (found.records or not walk.stale)  # a second empty page, whatever it says
         following = ask.behind(found)
         page = ListingPage(
@@ -311,6 +320,7 @@ class OAI(Dialect[Question]):
             came=len(found.records),
             total=size,
             apart=apart,
+            doubles=doubles,
             is_new=bool(found.records),
             end="none" if found.is_none else "",
             fault=found.fault,
@@ -336,9 +346,10 @@ class OAI(Dialect[Question]):
                 raise
             found = Answer(is_none=True)
         ask, is_whole = walk.ask, not (walk.parts or walk.ask.since)
-        if found.is_none and ask.token:
+        is_end = found.is_none or not (found.records or found.token or walk.turned)
+        if is_end and ask.token:
             of = f" of {walk.total}" if walk.total and walk.total > walk.came else ""
-            message = f"the repository answered a token with noRecordsMatch after {walk.came}{of}"
+            message = f"the repository answered a token with no records (noRecordsMatch) after {walk.came}{of}"
             raise OddError("none", "paging", message)
         if not found.records and is_whole and not walk.pages:
             raise OddError("empty", "no_datasets", "the repository has no records, or none in this set")
@@ -354,23 +365,25 @@ class OAI(Dialect[Question]):
         name = f"{walk.lap} {ask.attempt} {ask.begin} {ask.until} {first}"
         return bool(first) and not found.fault and not self.crawl.seen(name, list_name="pages", listed_by=walk.key)
 
-    def alive(self, found: Answer, walk: Walk[Question]) -> tuple[list[Record], int]:
-        """Return the records that are datasets, and how many others are new: deleted ones, services, doubles."""
+    def alive(self, found: Answer, walk: Walk[Question]) -> tuple[list[Record], int, int]:
+        """Return the records that are datasets, and how many others are new: deleted ones or services, and doubles."""
         records, key = self.crawl.records, walk.key
         named = [record for record in found.records if record.identifier]
         gone = [record for record in named if record.is_deleted]
         services = [record for record in named if not record.is_deleted and is_service(record)]
-        apart = sum(self.is_double(record, walk) for record in named)
+        doubles = sum(self.is_double(record, walk) for record in named)
+        apart = 0
         self.note_moved(named, walk)
         for name, others in (("deleted", gone), ("services", services)):
             apart += sum(self.crawl.seen(str(each.identifier), list_name=name, listed_by=key) for each in others)
         if services and self.crawl.crawler.stats:
             self.crawl.crawler.stats.set_value("catalogue/not_datasets", records.count("services"))
         if records.job.resumed and not found.token:  # requests that stood for one before a kill share what they list
-            apart = sum(map(records.count, ("deleted", "services", "doubles"))) - walk.apart
+            apart = sum(map(records.count, ("deleted", "services"))) - walk.apart
+            doubles = records.count("doubles") - walk.doubles
         ids = {each.identifier for each in services}
         alive = [each for each in found.records if not (each.is_deleted and each.identifier)]
-        return [each for each in alive if not each.identifier or each.identifier not in ids], apart
+        return [each for each in alive if not each.identifier or each.identifier not in ids], apart, doubles
 
     def is_double(self, record: Record, walk: Walk[Question]) -> bool:
         """Note a record at an edge of a window that another window had, too; return whether that is new."""
@@ -404,7 +417,12 @@ class OAI(Dialect[Question]):
 
     # What did not come
 
-    def untold(self, walk: Walk[Question], fault: Fault) -> Walk[Question] | None:  # noqa: ARG002
+    @property
+    def known(self) -> int:
+        """How many records have come."""
+        return sum(self.crawl.records.count(name) for name in _LISTS)
+
+    def untold(self, walk: Walk[Question], fault: Fault) -> Walk[Question] | None:
         """Return what comes next, where the repository does not say what it is: that is a help, no need."""
         return self.told(walk, None) if walk.purpose == "count" else None
 
@@ -432,16 +450,17 @@ class OAI(Dialect[Question]):
         ask = walk.ask
         is_over = fault.about == "none" or (ask.is_short and _is_refused(walk, fault))
         is_all = walk.came >= walk.total if walk.total is not None else is_over
-        is_further = ask.token and ask.is_sorted and ask.is_dated and ask.newest > ask.begin
+        is_further = ask.token and not ask.is_shuffled and ask.is_sorted and ask.is_dated and ask.newest > ask.begin
         if not is_all or not is_further:
             return None
         parts = ((ask.newest, ask.until), *walk.parts[1:])
         stated = walk.stated if walk.parts else walk.total
-        return ladder.begun(walk, ask.first(begin=ask.newest), parts=parts, turned=walk.turned, stated=stated)
+        ask = ask.first(begin=ask.newest, is_rest=True)
+        return ladder.begun(walk, ask, parts=parts, turned=walk.turned, stated=stated)
 
     def narrow(self, walk: Walk[Question], fault: Fault) -> Walk[Question] | None:
         """Return smaller windows, until one comes whole."""
-        ask, known = walk.ask, sum(map(self.crawl.records.count, _LISTS))
+        ask, known = walk.ask, self.known
         is_final = fault.about == "windows" or (fault.is_of_question and not (ask.token or walk.pages))
         is_foreign = fault.is_of_page and not (walk.pages or ask.earliest)  # nothing shows that it is a repository
         is_all = walk.total is not None and walk.came >= walk.total
@@ -449,8 +468,14 @@ class OAI(Dialect[Question]):
         if is_final or is_foreign or is_all or max(barren, ask.silent) >= _FAILURES:
             return None
         is_sorted = ask.is_sorted and fault.about != "repeats"  # the last record came because of it
-        ask = replace(ask, is_sorted=is_sorted, known=known, barren=barren, silent=ask.silent + 1)
+        refused = min({ask.refused, walk.came} - {0}, default=0)
+        ask = replace(ask, is_sorted=is_sorted, known=known, barren=barren, silent=ask.silent + 1, refused=refused)
         return ladder.split(replace(walk, ask=ask), self, is_last=True)
+
+    def ending(self, fault: Fault, walk: Walk[Question]) -> ListingPage[Question] | None:
+        """Return the end of a list of which all came, where the rest was asked for to see whether there is more."""
+        is_all = bool(walk.parts) and walk.listed + walk.apart == walk.stated
+        return ListingPage(end="none") if fault.about == "windows" and is_all else None
 
     def fault(self, error: AnswerError, response: Response | None, walk: Walk[Question]) -> Fault:
         code = getattr(error, "code", "")
@@ -468,7 +493,7 @@ class OAI(Dialect[Question]):
         return walk.ask.windows(size=walk.total if is_long else None)
 
     def ranged(self, walk: Walk[Question], part: Part) -> Question:
-        return walk.ask.first(begin=part[0], until=part[1])
+        return walk.ask.first(begin=part[0], until=part[1], before=self.known)
 
     def is_doubtful(self, walk: Walk[Question]) -> bool:
         """Return whether records may have moved between pages: the list became shorter, or one came twice."""
@@ -493,19 +518,43 @@ def _is_refused(walk: Walk[Question], fault: Fault) -> bool:
     return bool(walk.ask.token) and fault.is_of_question and not is_answered
 
 
-def _is_behind_end(walk: Walk[Question], fault: Fault) -> bool:
-    """Return whether a token that is refused was superfluous: all came, or the rest is one short page of one moment.
+def _is_behind_end(walk: Walk[Question], fault: Fault, known: int) -> bool:
+    """Return whether a token that is refused was superfluous.
 
-    A short page of other moments proves nothing: records may be hidden, or pages cut by their bytes. Where the token is
-    not answered by noRecordsMatch it may have died: then all pages before must have had one length.
+    It was if as many records came as there are; if the rest of a sorted list is one short page of one moment; or if a
+    window brings nothing that the list before it lacked, has fewer records than any list that did not come to its end,
+    and ends with a short page (or no token was ever answered): then no limit cut it. A short page alone proves nothing:
+    records may be hidden, or pages cut by their bytes. Where the token is not answered by noRecordsMatch it may have
+    died: then all pages before must have had one length.
+
+    Args:
+        known: how many records have come.
     """
     ask = walk.ask
     if not _is_refused(walk, fault):
         return False
+    is_none = fault.about == "none"
     if walk.total is not None:
-        return fault.about == "none" and walk.came == walk.total
-    is_rest, is_none = bool(walk.parts) and ask.begin == ask.newest, fault.about == "none"
-    return is_rest and (0 < walk.came < walk.largest if is_none else ask.pages == 1 and ask.is_short)
+        return is_none and walk.came == walk.total
+    if walk.parts and not ask.is_rest and known == ask.before and 0 < walk.came < ask.refused:
+        return ask.is_short or not ask.length
+    return (
+        ask.is_rest
+        and ask.begin == ask.newest
+        and (0 < walk.came < walk.largest if is_none else ask.pages == 1 and ask.is_short)
+    )
+
+
+def _size(answer: Answer, walk: Walk[Question]) -> int | None:
+    """Return how many records the list has, by its own word; ``None`` if that is the number of something else.
+
+    It may be that of the records left, of those on the page, or of all records where a window is ignored.
+    """
+    size, count = answer.size, len(answer.records)
+    is_of_page = size == count and bool(answer.token) and walk.total is None and walk.stated is None
+    is_of_rest = bool(walk.came) and size == (walk.total or 0) - walk.came
+    is_of_all = bool(walk.parts) and size == walk.stated and any(_misdated(answer, walk.ask))
+    return None if is_of_page or is_of_rest or is_of_all else size
 
 
 def _check_dates(ask: Question, answer: Answer) -> None:
@@ -514,13 +563,19 @@ def _check_dates(ask: Question, answer: Answer) -> None:
     Raises:
         OddError: all its records are of other dates.
     """
+    is_other = _misdated(answer, ask)
+    if is_other and all(is_other):
+        message = "the repository ignores from and until: it gives records of other dates"
+        raise OddError("windows", "paging", message)
+
+
+def _misdated(answer: Answer, ask: Question) -> list[bool]:
+    """Return whether each record that has a date is of one outside its window."""
     moments = [found for record in answer.records if (found := moment(record.datestamp))]
     begin, until = moment(ask.begin), moment(ask.until)
     is_before = [begin is not None and found < begin - _TOLERANCE for found in moments]
     is_behind = [until is not None and found > until + _TOLERANCE for found in moments]
-    if moments and all(map(any, zip(is_before, is_behind, strict=True))):
-        message = "the repository ignores from and until: it gives records of other dates"
-        raise OddError("windows", "paging", message)
+    return [*map(any, zip(is_before, is_behind, strict=True))]
 
 
 def ordered(names: list[str], held: str = "") -> list[str]:

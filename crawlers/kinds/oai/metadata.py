@@ -1,4 +1,4 @@
-"""The items of records, as a page or GetRecord gives them."""
+"""The items of records, as a page or GetRecord gives them, and what GetRecord says of one that is no longer listed."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from scrapy import Request
 from crawlers import xml_records
 from crawlers.exceptions import AnswerError
 from crawlers.kinds.oai import answer as answers
-from crawlers.kinds.oai.answer import Record
+from crawlers.kinds.oai.answer import OAIError, Record
+from crawlers.listing.confirmation import Fate, GoneRecords
 from crawlers.listing.walk import Entry
 from crawlers.politeness import failures
 from crawlers.values.moment import now
@@ -23,8 +24,9 @@ if TYPE_CHECKING:
     from twisted.python.failure import Failure
 
     from crawlers.items import Dataset
-    from crawlers.kinds.oai.withdrawals import GoneOAI
+    from crawlers.kinds.oai.endpoint import Endpoint
     from crawlers.listing.crawl import Crawl
+    from crawlers.listing.withdrawals import Withdrawals
 
 
 class Metadata:
@@ -118,6 +120,39 @@ class Metadata:
         """Report a record that is not kept."""
         subject = {"dataset_id": identifier, "missing": "dataset"}
         self.crawl.failed(stage, error, request, http_status=status, **subject)
+
+
+class GoneOAI(GoneRecords):
+    """Asks for the records by GetRecord."""
+
+    by = "the repository"
+
+    def __init__(self, crawl: Crawl, withdrawals: Withdrawals, endpoint: Endpoint) -> None:
+        super().__init__(crawl, withdrawals)
+        self.endpoint = endpoint
+
+    def withdraw(self, identifier: str, prefix: str) -> None:
+        """Mark a dataset that the repository says is deleted, if it is on disk."""
+        known = self.crawl.opened_index().documents.get("dataset", identifier, None)
+        if known is not None and known.status != "withdrawn":
+            self.withdrawals.mark(identifier, self.endpoint.record(identifier, prefix), "deleted")
+
+    def fate(self, response: Response, dataset_id: str, about: dict[str, Any]) -> Fate:
+        """Return why a record is gone: it is unknown, deleted, or in other sets only."""
+        try:
+            found = answers.page(response).records
+        except OAIError as error:
+            if error.code != "idDoesNotExist":
+                raise
+            return Fate("not found")
+        record = next((one for one in found if one.identifier == dataset_id), None)
+        if record is None:
+            raise AnswerError("refused", "the answer is not the record")
+        if record.is_deleted:
+            return Fate("deleted")
+        chosen = self.endpoint.set
+        is_outside = chosen and record.sets and not any(f"{one}:".startswith(f"{chosen}:") for one in record.sets)
+        return Fate("no longer in the filter" if is_outside else None)
 
 
 def is_service(record: Record) -> bool:

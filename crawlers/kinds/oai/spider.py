@@ -12,10 +12,9 @@ from crawlers import arguments
 from crawlers.arguments import Argument
 from crawlers.kinds.oai.dialect import OAI
 from crawlers.kinds.oai.endpoint import Endpoint
-from crawlers.kinds.oai.metadata import Metadata
-from crawlers.kinds.oai.withdrawals import GoneOAI
+from crawlers.kinds.oai.metadata import GoneOAI, Metadata
 from crawlers.listing.listed import ListedSpider
-from crawlers.listing.since import since
+from crawlers.listing.since import SINCE
 
 _ARGUMENTS = ("verb", "metadataPrefix", "resumptionToken", "set", "from", "until", "identifier")
 
@@ -52,7 +51,7 @@ class OAISpider(ListedSpider):
         "url": Argument(help="The repository's base URL.", parse=endpoint),
         "set": Argument(help="Only this set's records, by its setSpec.", parse=word),
         "prefix": Argument(help="The metadataPrefix; by default the richest that can be read.", parse=word),
-        "since": Argument(help="Only what changed since then: last (the last complete crawl), or a date.", parse=since),
+        "since": SINCE,
     }
 
     def __init__(self, **given: str) -> None:

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from lxml import etree
 from scrapy import Request
-from w3lib.encoding import http_content_type_encoding
 
 from crawlers import xml_records
 from crawlers.exceptions import AnswerError
@@ -65,10 +64,10 @@ class Dataflows(Dialect[Ask]):
     def first(self) -> Walk[Ask]:
         return Walk(ask=Ask())
 
-    def request(self, walk: Walk[Ask]) -> Request:  # noqa: ARG002
+    def request(self, walk: Walk[Ask]) -> Request:
         return Request(list_address(self.url), headers={"Accept": _ACCEPT}, meta={"spool": True})
 
-    def read(self, response: Response, walk: Walk[Ask]) -> Awaitable[ListingPage[Ask]]:  # noqa: ARG002
+    def read(self, response: Response, walk: Walk[Ask]) -> Awaitable[ListingPage[Ask]]:
         return in_turns(self._page(response))
 
     def _page(self, response: Response) -> Generator[None, None, ListingPage[Ask]]:
@@ -135,8 +134,7 @@ def dataflows(response: Response, misread: list[str]) -> Iterator[Any]:
     Raises:
         AnswerError: it is not SDMX-ML, breaks off, or is only a part, as it says itself.
     """
-    charset = http_content_type_encoding((response.headers.get("Content-Type") or b"").decode("latin-1"))
-    declared = response.meta.get("encoding") if response.request else None
+    charset, declared = xml_records.encodings(response)
     file = xml.plain(open_body(response), charset, misread, declared, is_bounded=True)
     lack, held = "", 0
     try:

@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from crawlers.exceptions import AnswerError
-from crawlers.kinds.dcat.answer import read
+from crawlers.kinds.dcat.answer import loaded, read
 from crawlers.kinds.dcat.page import RDFPage
-from crawlers.listing.spider import in_turns
 from crawlers.safety import strict_json
 
 if TYPE_CHECKING:
@@ -92,9 +91,4 @@ async def graph(response: Response, *, name: str, language: str | None, max_json
         if page is not None:
             page.close()
         raise AnswerError("not_rdf", f"the endpoint did not answer with RDF{_beginning(response)}")
-    try:
-        await in_turns(page.load())
-    except BaseException:
-        page.close()
-        raise
-    return page
+    return await loaded(page)

@@ -44,7 +44,7 @@ class BlankNodes:
             else queries.count(self.endpoint.graph, since, is_blank=True)
         )
         about = {"since": since, "method": method, "is_whole": is_whole, "is_one": is_one}
-        return self.endpoint.request(ask, method, self.parse, self.failed, about)
+        return self.endpoint.request(ask, method, callback=self.parse, errback=self.failed, cb_kwargs=about)
 
     def parse(self, response: Response, **about: Any) -> Iterator[Any]:
         try:

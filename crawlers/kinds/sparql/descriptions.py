@@ -173,7 +173,7 @@ class Descriptions(Batches):
 
     # What it has
 
-    def take(self, response: Response, records: dict[str, RDFPage], batch: Batch) -> Iterator[Dataset]:  # noqa: ARG002
+    def take(self, response: Response, records: dict[str, RDFPage], batch: Batch) -> Iterator[Dataset]:
         with closing(next(iter(records.values()))) as page:
             for iri in records:
                 yield from self.crawl.guarded(self.item(page, iri, response.request), response, {"id": iri})

@@ -112,7 +112,7 @@ class Datasets(Dialect[Query]):
             offers=[Offer("left", "the order of the endpoint", why_not=_UNORDERED)] if is_doubtful else (),
         )
 
-    def together(self, response: Response, taken: list[tuple[Entry, int]], walk: Walk[Query]) -> Iterator[Request]:  # noqa: ARG002
+    def together(self, response: Response, taken: list[tuple[Entry, int]], walk: Walk[Query]) -> Iterator[Request]:
         """Yield the requests for the descriptions of datasets, some at a time."""
         yield from self.descriptions.requests([str(entry.id) for entry, _ in taken], walk.ask.method)
 
@@ -121,7 +121,7 @@ class Datasets(Dialect[Query]):
 
     # What may be said besides
 
-    def fewer(self, walk: Walk[Query], fault: Fault) -> Walk[Query] | None:  # noqa: ARG002
+    def fewer(self, walk: Walk[Query], fault: Fault) -> Walk[Query] | None:
         """Return a page of fewer IRIs, whatever the endpoint says of the larger one; later ones stay small."""
         if walk.purpose != "page" or walk.rows is None or walk.rows <= FEWEST:
             return None

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 from urllib.parse import urlencode
 
 from scrapy import FormRequest, Request
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 _ROWS = "application/sparql-results+json, application/json;q=0.9"
 _GRAPH = "application/n-triples, text/turtle;q=0.9, application/rdf+xml;q=0.8, application/ld+json;q=0.5"
@@ -25,26 +22,15 @@ class Endpoint(NamedTuple):
     url: str
     graph: str | None = None
 
-    def request(
-        self,
-        query: str,
-        method: str,
-        callback: Callable[..., Any] | None = None,
-        errback: Callable[..., Any] | None = None,
-        keywords: dict[str, Any] | None = None,
-        *,
-        is_graph: bool = False,
-    ) -> Request:
+    def request(self, query: str, method: str, *, is_graph: bool = False, **keywords: Any) -> Request:
         """Return the request for a query.
 
         Args:
             method: POST sends it as a form; GET as a parameter, for endpoints that refuse POST.
-            keywords: what the callback takes besides the answer.
             is_graph: whether the answer is RDF, which may be large; else it is a table.
+            keywords: of the request: callback ....
         """
-        headers = {"Accept": _GRAPH if is_graph else _ROWS}
-        given: dict[str, Any] = {"headers": headers, "errback": errback, "cb_kwargs": keywords}
-        given["meta"] = {"spool": True} if is_graph else {}
+        keywords |= {"headers": {"Accept": _GRAPH if is_graph else _ROWS}, "meta": {"spool": True} if is_graph else {}}
         if method == "POST":
-            return FormRequest(self.url, callback, formdata={"query": query}, **given)
-        return Request(f"{self.url}{'&' if '?' in self.url else '?'}{urlencode({'query': query})}", callback, **given)
+            return FormRequest(self.url, formdata={"query": query}, **keywords)
+        return Request(f"{self.url}{'&' if '?' in self.url else '?'}{urlencode({'query': query})}", **keywords)

@@ -11,8 +11,8 @@ from crawlers.kinds.sparql.blanks import BlankNodes
 from crawlers.kinds.sparql.descriptions import Descriptions
 from crawlers.kinds.sparql.dialect import Datasets
 from crawlers.kinds.sparql.endpoint import Endpoint
-from crawlers.listing import since
 from crawlers.listing.listed import ListedSpider
+from crawlers.listing.since import SINCE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -44,12 +44,8 @@ class SPARQLSpider(ListedSpider):
         "graph": Argument(
             help="A named graph, or any for all of them; by default the default graph.", parse=graph_name
         ),
-        "language": Argument(
-            help="The language of titles and descriptions where there are several: fr, de.", parse=arguments.language
-        ),
-        "since": Argument(
-            help="Only what changed since then: last (the last complete crawl), or a date.", parse=since.since
-        ),
+        "language": arguments.LANGUAGE,
+        "since": SINCE,
         "rows": Argument(help="IRIs of datasets per listing request.", parse=arguments.positive, default="5000"),
         "batch": Argument(help="Datasets that are described per request.", parse=arguments.positive, default="50"),
     }

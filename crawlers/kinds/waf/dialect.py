@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, ClassVar
 
@@ -12,6 +12,7 @@ from scrapy.http import HtmlResponse
 from crawlers.exceptions import AnswerError
 from crawlers.kinds.waf.folder import Folder, is_listing, root_of
 from crawlers.kinds.waf.records import StatementError, opened
+from crawlers.listing import other_answers
 from crawlers.listing.dialect import Traits
 from crawlers.listing.ladder import Again
 from crawlers.listing.spider import in_turns
@@ -32,6 +33,13 @@ if TYPE_CHECKING:
 
 _CUT = ("truncated", "not_json", "invalid_record")
 """The errors of a file that may have come in part."""
+
+
+def _may_come(fault: Fault) -> bool:
+    """Return whether a file may come if it is asked for again: it was cut, or a folder that another one names was a
+    page for people, such as a login.
+    """
+    return fault.error.kind in _CUT or (fault.error.kind == "unproven" and not fault.is_first)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,7 +63,7 @@ class Folders(Tree[Place]):
     """
 
     asks = Place
-    ladder: ClassVar[tuple[Rung, ...]] = (Again(when=_CUT),)
+    ladder: ClassVar[tuple[Rung, ...]] = (Again(when=_may_come),)
     traits = Traits(way="single", is_one_list=False, tree="folders", deepest=10)
     subject = "the folder"
     branches = "folders"
@@ -92,8 +100,11 @@ class Folders(Tree[Place]):
             await in_turns(folder.read())
             await in_turns(map(found.append, folder.entries(root)))
         is_named = is_listing(response.body) and response.url.partition("?")[0].startswith(root)
-        if folder is None or not (is_named or any(each.what != "left" for each in found)):
-            raise AnswerError("unproven", f"the page is not a directory listing, and names no record below {root}")
+        has_records = any(each.what == "record" for each in found)
+        other = None if is_named or has_records else other_answers.named(response, "a folder", spider="waf")
+        if other or folder is None or not (is_named or any(each.what != "left" for each in found)):
+            message = f"the page is not a directory listing, and names no record below {root}"
+            raise AnswerError("unproven", f"{message}: {other}" if other else message)
         own = folder.digest(found)
         if own in walk.ask.above:  # a link to a folder above
             return
@@ -150,12 +161,15 @@ class Folders(Tree[Place]):
             return AnswerError("missing_id", f"{message} are not kept")
         return super().double(dataset, first, response)
 
+    def fault(self, error: AnswerError, response: Response | None, walk: Walk[Place]) -> Fault:
+        return replace(super().fault(error, response, walk), is_first=not walk.ask.root)
+
     def _lose(self, error: AnswerError, page: ListingPage[Place], response: Response) -> None:
         """Report a record that can't be read: it counts as a dataset that is expected."""
         self.crawl.failed("parse", error, response.request)
         page.lost += 1
 
-    def ending(self, fault: Fault, walk: Walk[Place]) -> ListingPage[Place] | None:  # noqa: ARG002
+    def ending(self, fault: Fault, walk: Walk[Place]) -> ListingPage[Place] | None:
         """Return the end of a record that did not come."""
         return ListingPage(is_limited=False, lost=1) if walk.ask.is_leaf else None
 

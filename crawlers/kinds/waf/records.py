@@ -14,8 +14,7 @@ from scrapy.http import Response
 from crawlers import xml_records
 from crawlers.exceptions import AnswerError
 from crawlers.items import Dataset, Flaw
-from crawlers.kinds.dcat.answer import open_body, read
-from crawlers.listing.spider import in_turns
+from crawlers.kinds.dcat.answer import loaded, open_body, read
 from crawlers.rdf.namespaces import RDF
 from crawlers.spool import SpooledResponse
 from crawlers.spool.compression import unpacked
@@ -60,12 +59,7 @@ async def opened(response: Response, *, source: str, most: int, most_json: int) 
     page = read(response, name=source, language=None, max_json=most_json)
     if page is None:
         raise AnswerError("not_rdf", "an HTML page came instead of a record")
-    try:
-        await in_turns(page.load())
-    except BaseException:
-        page.close()
-        raise
-    return _of_rdf(page), page.close
+    return _of_rdf(await loaded(page)), page.close
 
 
 def _unpacked(response: Response, most: int) -> Response:

@@ -65,15 +65,22 @@ class Command(ProjectCommand):
             raise ExportError(f"{opts.format} is a binary format: name a file with -o FILE.")
         output = self.path("OUTPUT_DIR")
         self.tell_replaced(args)
-        datasets = holdings.items(output, holdings.sources(output, args), self._report)
+        sources = holdings.sources(output, args)
+        datasets = holdings.items(output, sources, self._report)
         with target(file_given) as file:
             if opts.validate:
-                self._validate(datasets, file, opts)
+                before = holdings.items(output, sources, lambda _: None)
+                self._validate(datasets, before, file, opts)
             else:
                 WRITERS[opts.format](datasets, file)
 
-    def _validate(self, datasets: Iterator[Dataset], file: IO[bytes], opts: argparse.Namespace) -> None:
+    def _validate(
+        self, datasets: Iterator[Dataset], before: Iterator[Dataset], file: IO[bytes], opts: argparse.Namespace
+    ) -> None:
         """Write the datasets, and what the shapes say of each.
+
+        Args:
+            before: the same datasets, to read which there are.
 
         Raises:
             ExportError: it is no DCAT that is written, there is no place for the report, or no pyshacl.
@@ -90,7 +97,7 @@ class Command(ProjectCommand):
 
         with target(path) as report:
             validation = Validation(opts.shapes, PROFILES[opts.format], report)
-            WRITERS[opts.format](validation.passing(datasets), file)
+            WRITERS[opts.format](validation.passing(datasets, before), file)
         self.invalid = validation.invalid
         print_error(f"{validation.invalid} of {validation.datasets} datasets violate the shapes: see {path}.")
 

@@ -218,14 +218,14 @@ class Node(Crawls):
     def _is_due(self, source: Source) -> bool:
         return still_due(source, self.output, self.jobs, datetime.now(UTC))
 
-    async def rescue(self, context: JobContext, timestamp: int) -> None:  # noqa: ARG002 -- Procrastinate gives it
+    async def rescue(self, context: JobContext, timestamp: int) -> None:
         """Put the jobs of nodes that give no sign of life back into the queue."""
         manager = context.app.job_manager
         for job in await manager.get_stalled_jobs(queue=CRAWLS, seconds_since_heartbeat=self.patience):
             self._tell(str(job.task_kwargs.get("source")), "is put back into the queue: its node is silent.")
             await manager.retry_job(job)
 
-    async def defer_due(self, context: JobContext, timestamp: int) -> None:  # noqa: ARG002 -- Procrastinate gives it
+    async def defer_due(self, context: JobContext, timestamp: int) -> None:
         """Put the sources that are due into the queue."""
         await asyncio.to_thread(look_again, self.settings)
         sources, _ = self._table()

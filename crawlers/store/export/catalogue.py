@@ -37,14 +37,14 @@ def catalogues(datasets: Iterable[Dataset], profile: str = "dcat-ap") -> Iterato
     with Taken() as taken:
         for source, held in groupby(datasets, key=lambda dataset: dataset.source):
             first = next(held)
-            graph, subject = _of_source(source, first)
+            graph, subject = of_source(source, first)
             subjects.append(taken.first(None, subject))
             yield Catalogue(graph, subject, (description(dataset, taken, profile) for dataset in chain([first], held)))
     if len(subjects) != 1 and profile != "dcat-us":  # where a catalogue must have datasets
         yield Catalogue(*_of_all(subjects), iter(()))
 
 
-def _of_source(source: str, dataset: Dataset) -> tuple[Graph, str]:
+def of_source(source: str, dataset: Dataset) -> tuple[Graph, str]:
     """Return a source's catalogue; all that is known of its publisher is the address of a dataset."""
     address = urlsplit(iri(dataset.metadata_url) or "")
     publisher = address.hostname or source

@@ -65,24 +65,22 @@ def write(datasets: Iterable[Dataset], output: IO[bytes]) -> None:
 
 def _document(dataset: Dataset) -> dict[str, Any]:
     files = list(_files(dataset))
-    title = plain(dataset.title) or plain(dataset.name) or dataset.id
     return {
         "@context": CONTEXT,
         "@type": "sc:Dataset",
         "@id": iri(dataset.uri) or minted(dataset.source, dataset.id),
         "conformsTo": CONFORMS_TO,
     } | _present(
-        name=title,
-        description=plain(dataset.description) or title,
+        name=plain(dataset.title) or plain(dataset.name),
+        description=plain(dataset.description),
         url=iri(dataset.landing_page) or iri(dataset.uri),
         license=_license(dataset),
         version=plain(dataset.version),
-        dateCreated=dataset.issued,
-        datePublished=dataset.issued or dataset.modified,
+        datePublished=dataset.issued,
         dateModified=dataset.modified,
         keywords=dataset.keywords,
         inLanguage=dataset.languages,
-        creator=[_agent(agent) for agent in dataset.contacts if agent.role == "creator"] or _publisher(dataset),
+        creator=[_agent(agent) for agent in dataset.contacts if agent.role == "creator"],
         publisher=_publisher(dataset),
         isLiveDataset=any(not file.keys() & set(_HASHES) for file in files) or None,
         distribution=files,
@@ -103,9 +101,8 @@ def _publisher(dataset: Dataset) -> list[dict[str, Any]]:
 
 
 def _agent(agent: Agent) -> dict[str, Any]:
-    name = plain(agent.name) or plain(agent.email) or agent.uri or agent.url
     return {"@type": "sc:Organization"} | _present(
-        name=name, email=plain(agent.email), url=iri(agent.url) or iri(agent.uri)
+        name=plain(agent.name), email=plain(agent.email), url=iri(agent.url) or iri(agent.uri)
     )
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from typing import TYPE_CHECKING
-from urllib.parse import quote
 
 from crawlers.rdf.namespaces import DCT
 from crawlers.store.export import nodes, vocabularies
@@ -12,38 +11,25 @@ from crawlers.store.export.iris import iri
 from crawlers.values.file_types import file_type
 
 if TYPE_CHECKING:
-    from crawlers.items import Dataset, Resource
+    from crawlers.items import Resource
     from crawlers.store.export.nodes import Nodes
 
 _NAMED = re.compile(r"https?://|urn:", re.IGNORECASE)
 
 
-def access_url(dataset: Dataset, resource: Resource) -> str | None:
-    """Return a resource's address, else its dataset's page; ``None`` if there is neither, so no distribution either."""
-    return next(filter(None, map(iri, (resource.access_url, resource.url, resource.download_url))), None) or iri(
-        dataset.landing_page
-    )
+def access_url(resource: Resource) -> str | None:
+    """Return where to get a file: its own address, if it has no other."""
+    return iri(resource.access_url) or (None if resource.download_url else iri(resource.url))
 
 
-def own_iri(dataset: str, resource: Resource) -> str | None:
-    """Return the resource's own IRI, or the address of its page at a CKAN portal.
-
-    Args:
-        dataset: its IRI.
-    """
-    if is_named(resource):
-        return iri(resource.id)
-    at_ckan = dataset.endswith(f"/dataset/{_quoted(resource.dataset_id)}")
-    return f"{dataset}/resource/{_quoted(resource.id)}" if at_ckan else None
+def own_iri(resource: Resource) -> str | None:
+    """Return a resource's id if that is an IRI."""
+    return iri(resource.id) if _NAMED.match(resource.id) else None
 
 
-def _quoted(name: str) -> str:
-    return quote(name, safe="", errors="replace")
-
-
-def is_named(resource: Resource) -> bool:
-    """Return whether a resource's id is an IRI."""
-    return _NAMED.match(resource.id) is not None
+def identifier(resource: Resource) -> str | None:
+    """Return a resource's id if its publisher gave it: where records have none, the project makes it of the content."""
+    return resource.id if resource.document is None or resource.id in resource.document.values() else None
 
 
 def format(about: Nodes, text: str) -> str | None:  # noqa: A001

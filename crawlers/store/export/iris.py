@@ -59,7 +59,7 @@ class Taken:
     def __init__(self) -> None:
         self.db = sqlite3.connect("", isolation_level=None)  # a temporary file, removed when it is closed
         self.db.execute("PRAGMA journal_mode = OFF")
-        self.db.execute("CREATE TABLE taken (iri TEXT PRIMARY KEY) WITHOUT ROWID")
+        self.db.execute("CREATE TABLE taken (iri TEXT PRIMARY KEY, owner TEXT) WITHOUT ROWID")
         self.db.execute("CREATE TABLE described (iri TEXT PRIMARY KEY) WITHOUT ROWID")
 
     def __enter__(self) -> Self:
@@ -69,23 +69,38 @@ class Taken:
     def __exit__(self, *_: object) -> None:
         self.db.close()
 
-    def first(self, wanted: str | None, otherwise: str) -> str:
-        """Return the wanted IRI unless it is in use; else the other."""
-        if wanted and self._is_new("INSERT OR IGNORE INTO taken VALUES (?)", wanted):
+    def first(self, wanted: str | None, otherwise: str, owner: str | None = None) -> str:
+        """Return the wanted IRI unless it is in use; else the other.
+
+        Args:
+            owner: who may use an IRI several times: a source that says that two datasets have one file.
+        """
+        if wanted and (self._take(wanted, owner) or self._is_owners(wanted, owner)):
             return wanted
-        self._is_new("INSERT OR IGNORE INTO taken VALUES (?)", otherwise)
+        self._take(otherwise, owner)
         return otherwise
+
+    def take(self, name: str) -> bool:
+        """Return whether a name was free; it is in use then."""
+        return self._take(name, None)
+
+    def _take(self, name: str, owner: str | None) -> bool:
+        return self._is_new("INSERT OR IGNORE INTO taken VALUES (?, ?)", name, owner)
+
+    def _is_owners(self, name: str, owner: str | None) -> bool:
+        found = self.db.execute("SELECT owner FROM taken WHERE iri = ?", (name,)).fetchone()
+        return bool(owner) and found == (owner,)
 
     def has(self, name: str) -> bool:
         """Return whether an IRI is in use."""
         return self.db.execute("SELECT 1 FROM taken WHERE iri = ?", (name,)).fetchone() is not None
 
     def is_new(self, name: str) -> bool:
-        """Return whether no dataset has given a property of a node that several may share; remember that one has."""
+        """Return whether this is asked for the first time of a name that several datasets may share."""
         return self._is_new("INSERT OR IGNORE INTO described VALUES (?)", name)
 
-    def _is_new(self, statement: str, name: str) -> bool:
+    def _is_new(self, statement: str, *values: str | None) -> bool:
         try:
-            return self.db.execute(statement, (name,)).rowcount == 1
+            return self.db.execute(statement, values).rowcount == 1
         except sqlite3.OperationalError as error:
             raise ExportError(f"a temporary file can't be written: {error}.") from None

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 from crawlers.fields import specs
 from crawlers.items import Dataset, Resource
-from crawlers.rdf.namespaces import DCAT, DCT, ELI, FOAF, GEODCATAP, LOCN, RDFS, SKOS, XSD, iris
+from crawlers.rdf.namespaces import DCAT, DCT, ELI, FOAF, GEODCATAP, LOCN, PROV, RDFS, SCHEMA, SKOS, XSD, iris
 from crawlers.store.export import distributions, nodes, vocabularies
-from crawlers.store.export.iris import iri, minted
+from crawlers.store.export.iris import iri
 from crawlers.store.export.literals import literal, moment
 from crawlers.store.export.nodes import Nodes
 from crawlers.values import codes
@@ -22,10 +22,9 @@ if TYPE_CHECKING:
 
     Writer = Callable[[Nodes, Any], Iterable[Term | None]]
 
-_CONTACTS = ("contact", "maintainer", None)
 _ROLES = {
-    "creator": DCT + "creator",
-    "rightsHolder": DCT + "rightsHolder",
+    **{role: DCT + role for role in ("creator", "contributor", "rightsHolder")},
+    "maintainer": SCHEMA + "maintainer",
     **{
         role: GEODCATAP + role
         for role in (
@@ -46,26 +45,28 @@ _RELATIONS = {
     },
     **{name: DCAT + name for name in ("hasVersion", "isVersionOf", "previousVersion", "hasCurrentVersion", "inSeries")},
 }
-"""The property of each role; other roles are dct:relation."""
+"""The property of each role; other roles are those of a dcat:Relationship."""
 
 
-def item_triples(dataset: Dataset, subject: str) -> Nodes:
+_IANA = "http://www.iana.org/assignments/relation/"
+
+
+def item_triples(dataset: Dataset, subject: str, single: frozenset[str] = frozenset()) -> Nodes:
     """Return what a dataset's item says, without its files.
 
     Args:
         subject: what the dataset is called in the export.
+        single: the properties that may have one value.
     """
     about = Nodes()
     about.node(subject, DCAT + "Dataset")
-    title = literal(dataset.title) or literal(dataset.name) or literal(dataset.id) or literal(subject)
-    about.say(subject, DCT + "title", title)
-    about.say(subject, DCT + "description", literal(dataset.description) or title)
     about.say(subject, DCT + "identifier", literal(dataset.identifier) or literal(dataset.id))
     about.say(subject, RDFS + "comment", literal(dataset.caveats))
     _say(about, subject, dataset, _OF_DATASETS)
-    _agents(about, subject, dataset)
+    _agents(about, subject, dataset, single)
     for each in dataset.relations:
-        about.say(subject, _RELATIONS.get(each.role, DCT + "relation"), _relation(about, each))
+        if found := _relation(about, each):
+            about.say(subject, _RELATIONS.get(each.role, DCAT + "qualifiedRelation"), found)
     if dataset.state or dataset.city or (dataset.country and not any(place.code for place in dataset.spatial)):
         about.say(subject, DCT + "spatial", _region(about, dataset))
     return about
@@ -74,17 +75,16 @@ def item_triples(dataset: Dataset, subject: str) -> Nodes:
 def files(about: Nodes, subject: str, dataset: Dataset, taken: Taken) -> None:
     """Add the files that an item has, each with an IRI that no other node of the export has."""
     names: list[str] = []
-    for position, resource in enumerate(dataset.resources):
-        if address := distributions.access_url(dataset, resource):
-            wanted = distributions.own_iri(subject, resource)
-            name = taken.first(wanted, minted(dataset.source, dataset.id, resource.id, str(position)))
-            names.append(about.node(name, DCAT + "Distribution"))
-            about.say(name, DCAT + "accessURL", address)
-            if not distributions.is_named(resource):
-                about.say(name, DCT + "identifier", literal(resource.id))
-            _say(about, name, resource, _OF_RESOURCES)
-            if dataset.license and not resource.license:
-                about.say(name, DCT + "license", nodes.license(about, dataset.license))
+    for resource in dataset.resources:
+        wanted = distributions.own_iri(resource)
+        name = about.node(taken.first(wanted, about.blank()) if wanted else None, DCAT + "Distribution")
+        names.append(name)
+        about.say(name, DCAT + "accessURL", distributions.access_url(resource))
+        if resource.access_url and resource.url != resource.access_url and not resource.download_url:
+            about.say(name, DCAT + "downloadURL", iri(resource.url))
+        if name != wanted:
+            about.say(name, DCT + "identifier", literal(distributions.identifier(resource)))
+        _say(about, name, resource, _OF_RESOURCES)
     about.say(subject, DCAT + "distribution", *names)
 
 
@@ -94,19 +94,17 @@ def _say(about: Nodes, subject: str, item: Dataset | Resource, writers: dict[str
             about.say(subject, property_, *writer(about, value))
 
 
-def _agents(about: Nodes, subject: str, dataset: Dataset) -> None:
-    """Add the agents; further publishers become contributors, since DCAT-AP allows only one."""
+def _agents(about: Nodes, subject: str, dataset: Dataset, single: frozenset[str]) -> None:
+    """Add the agents: by the property of their role, else, or if it is full, in an attribution that has the role."""
     if dataset.publisher:
         about.say(subject, DCT + "publisher", nodes.agent(about, dataset.publisher))
-    found: dict[str, list[str]] = {}
     for one in dataset.contacts:
-        if one.role in _CONTACTS:
-            found.setdefault(DCAT + "contactPoint", []).append(nodes.contact(about, one))
-        elif one != dataset.publisher:
-            role = _ROLES.get(one.role or "", DCT + "contributor")
-            found.setdefault(role, []).append(nodes.agent(about, one))
-    for name, agents in found.items():
-        about.say(subject, name, *agents)
+        if one.role == "contact":
+            about.say(subject, DCAT + "contactPoint", nodes.contact(about, one))
+        elif (name := _ROLES.get(one.role or "")) and not (name in single and name in about.graph[subject]):
+            about.say(subject, name, nodes.agent(about, one))
+        else:
+            about.say(subject, PROV + "qualifiedAttribution", nodes.attribution(about, one))
 
 
 def _concept(about: Nodes, text: str | None, known: str | None) -> str | None:
@@ -134,9 +132,16 @@ def _relation(about: Nodes, relation: Relation) -> str | None:
     label, name = literal(relation.title), iri(relation.uri)
     if not name and not label:
         return None
+    if not label and name and relation.role in _RELATIONS:
+        return name
     node = name or about.blank()
     about.say(node, RDFS + "label", label)
-    return node
+    if relation.role in _RELATIONS:
+        return node
+    qualified = about.node(None, DCAT + "Relationship")
+    about.say(qualified, DCT + "relation", node)
+    about.say(qualified, DCAT + "hadRole", iri(f"{_IANA}{relation.role}"))
+    return qualified
 
 
 def _region(about: Nodes, dataset: Dataset) -> str:
@@ -150,7 +155,7 @@ def _region(about: Nodes, dataset: Dataset) -> str:
 
 def _service(about: Nodes, service: Service) -> str:
     node = about.node(iri(service.uri), DCAT + "DataService")
-    about.say(node, DCT + "title", literal(service.title) or literal(service.endpoint_url) or literal(service.uri))
+    about.say(node, DCT + "title", literal(service.title))
     about.say(node, DCT + "description", literal(service.description))
     about.say(node, DCAT + "endpointURL", iri(service.endpoint_url))
     description = service.endpoint_description
@@ -196,9 +201,7 @@ _BY_KIND: dict[str, Writer] = {
     "addresses": _each(_labelled(FOAF + "Document")),
     "references": _each(lambda _, text: iri(text) or literal(text)),
     "labels": _each(lambda _, text: literal(text)),
-    "languages": lambda about, tags: [
-        about.node(name, DCT + "LinguisticSystem") for name in map(vocabularies.language, tags) if name
-    ],
+    "languages": _each(nodes.language),
     "frequency": lambda about, code: [about.node(iri(vocabularies.frequency(code)), DCT + "Frequency")],
     "license": _one(nodes.license),
     "period": _one(nodes.period),
@@ -213,7 +216,8 @@ _BY_KIND: dict[str, Writer] = {
 _OWN: dict[str, Writer] = {
     "themes": _each(nodes.theme),
     "conforms_to": _each(_labelled(DCT + "Standard")),
-    **dict.fromkeys(("access_rights", "rights"), _one(nodes.rights)),
+    "access_rights": _one(nodes.access_rights),
+    "rights": _one(_labelled(DCT + "RightsStatement")),
     "provenance": _one(_labelled(DCT + "ProvenanceStatement")),
     "applicable_legislation": _each(_named(ELI + "LegalResource")),
     "hvd_categories": lambda about, names: [about.node(iri(each), SKOS + "Concept") for each in names],
@@ -239,5 +243,5 @@ def _writers(item: type, left: Iterable[str]) -> dict[str, tuple[str, Writer]]:
     return {name: (iris(known[name].rdf)[0], writer) for name, writer in writers.items() if writer}
 
 
-_OF_DATASETS = _writers(Dataset, ("title", "description", "identifier"))
+_OF_DATASETS = _writers(Dataset, ("identifier",))
 _OF_RESOURCES = _writers(Resource, ("url", "access_url"))

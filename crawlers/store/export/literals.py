@@ -25,6 +25,11 @@ def plain(text: str | None) -> str | None:
     return _UNPRINTABLE.sub("", text.replace("\r\n", "\n").replace("\r", "\n")).strip() or None
 
 
+def printable(text: str) -> str:
+    """Return a text without characters that XML cannot hold."""
+    return _UNPRINTABLE.sub("", text)
+
+
 def literal(text: str | None, datatype: str | None = None) -> Literal | None:
     written = plain(text)
     return Literal(written, datatype=datatype) if written else None

@@ -5,15 +5,19 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from crawlers.rdf.authorities import authority
-from crawlers.rdf.namespaces import DCAT, DCT, FOAF, GEO, LOCN, RDFS, SKOS, SPDX, TYPE, VCARD, XSD
-from crawlers.rdf.terms import Graph, Literal, Term, is_blank
+from crawlers.rdf.namespaces import DCAT, DCT, FOAF, GEO, LOCN, PROV, RDFS, SKOS, SPDX, TYPE, VCARD, XSD
+from crawlers.rdf.terms import Graph, Literal, Term
 from crawlers.store.export import vocabularies
 from crawlers.store.export.iris import iri, minted
 from crawlers.store.export.literals import literal, moment
-from crawlers.store.export.wkt import centre, is_box, wkt
+from crawlers.store.export.wkt import wkt
+from crawlers.values.licenses import license as license_of
 
 if TYPE_CHECKING:
     from crawlers.items import Agent, Checksum, License, Period, Place
+
+
+_ROLES = "http://inspire.ec.europa.eu/metadata-codelist/ResponsiblePartyRole/"
 
 
 class Nodes:
@@ -56,8 +60,7 @@ def labelled(about: Nodes, text: str, kind: str) -> str | None:
 
 def agent(about: Nodes, value: Agent) -> str:
     node = about.node(iri(value.uri), FOAF + "Agent")
-    names = (value.name, value.email, value.url, value.uri, value.role)
-    about.say(node, FOAF + "name", next(filter(None, map(literal, names)), Literal("?")))
+    about.say(node, FOAF + "name", literal(value.name))
     about.say(node, FOAF + "mbox", _mailto(value.email))
     about.say(node, FOAF + "homepage", iri(value.url))
     return node
@@ -72,9 +75,17 @@ def named_agent(about: Nodes, name: str) -> str:
 
 def contact(about: Nodes, value: Agent) -> str:
     node = about.node(iri(value.uri), VCARD + "Kind")
-    about.say(node, VCARD + "fn", literal(value.name) or literal(value.email))
+    about.say(node, VCARD + "fn", literal(value.name))
     about.say(node, VCARD + "hasEmail", _mailto(value.email))
     about.say(node, VCARD + "hasURL", iri(value.url))
+    return node
+
+
+def attribution(about: Nodes, value: Agent) -> str:
+    """Add an agent with a role that no property has; that of INSPIRE's table if there is one."""
+    node = about.node(None, PROV + "Attribution")
+    about.say(node, PROV + "agent", agent(about, value))
+    about.say(node, DCAT + "hadRole", iri(f"{_ROLES}{value.role}") if value.role else None)
     return node
 
 
@@ -89,7 +100,7 @@ def theme(about: Nodes, text: str) -> str | None:
         about.say(node, SKOS + "prefLabel", Literal(str(authority(known)[0]), "en"))
         return node
     if "://" in text and (name := iri(text)):
-        return name
+        return about.node(name, SKOS + "Concept")
     if not (label := literal(text)):
         return None
     node = about.node(minted("theme", label.value), SKOS + "Concept")
@@ -97,17 +108,22 @@ def theme(about: Nodes, text: str) -> str | None:
     return node
 
 
-def rights(about: Nodes, text: str) -> str | None:
+def access_rights(about: Nodes, text: str) -> str | None:
     return labelled(about, vocabularies.access_right(text) or text, DCT + "RightsStatement")
+
+
+def language(about: Nodes, tag: str) -> str | None:
+    """Return the EU's language; that of a region, which it has not, is a node with the tag."""
+    known = None if "-" in tag else vocabularies.language(tag)
+    return labelled(about, known or tag, DCT + "LinguisticSystem")
 
 
 def license(about: Nodes, value: License) -> str:  # noqa: A001
     node = about.node(iri(value.uri) or vocabularies.license(value.id), DCT + "LicenseDocument")
-    about.say(node, DCT + "title", literal(value.title) or (literal(value.id) if is_blank(node) else None))
-    about.say(node, DCT + "identifier", literal(value.id))
+    about.say(node, DCT + "title", literal(value.title))
+    by_address = license_of(None, value.uri)
+    about.say(node, DCT + "identifier", literal(value.id) if not by_address or by_address.id != value.id else None)
     about.say(node, DCT + "description", literal(value.text))
-    for kind in vocabularies.license_types(value.id):
-        about.say(node, DCT + "type", about.node(kind, SKOS + "Concept"))
     return node
 
 
@@ -127,12 +143,7 @@ def place(about: Nodes, value: Place) -> str:
     node = about.node(name, DCT + "Location")
     about.say(node, SKOS + "prefLabel", literal(value.name))
     if value.geometry:
-        written = wkt(value.geometry)
-        about.say(node, LOCN + "geometry", Literal(written, datatype=GEO + "wktLiteral"))
-        if point := centre(value.geometry):
-            about.say(node, DCAT + "centroid", Literal(point, datatype=GEO + "wktLiteral"))
-        if is_box(value.geometry):  # another one would be a second shape of the place
-            about.say(node, DCAT + "bbox", Literal(written, datatype=GEO + "wktLiteral"))
+        about.say(node, LOCN + "geometry", Literal(wkt(value.geometry), datatype=GEO + "wktLiteral"))
     return node
 
 

@@ -6,11 +6,13 @@ import re
 from typing import TYPE_CHECKING
 
 from crawlers import kind
+from crawlers.fields import specs
+from crawlers.items import Resource
 from crawlers.rdf.graphs import reached, valid_language
-from crawlers.rdf.namespaces import DCAT, SCHEMA, SCHEMA_HTTPS, TYPE
+from crawlers.rdf.namespaces import DC, DCAT, SCHEMA, SCHEMA_HTTPS, TYPE, iris
 from crawlers.rdf.terms import Literal, Term, is_blank
 from crawlers.store.export.iris import iri, minted
-from crawlers.store.export.literals import plain
+from crawlers.store.export.literals import plain, printable
 
 if TYPE_CHECKING:
     from crawlers.items import Dataset
@@ -20,14 +22,15 @@ if TYPE_CHECKING:
 _SEPARATE = {DCAT + name for name in ("Dataset", "DatasetSeries", "Catalog", "CatalogRecord")}
 _NOT_A_DATASET = {DCAT + name for name in ("Catalog", "CatalogRecord", "Distribution", "DataService")}
 _OF_CATALOGUES = {DCAT + name for name in ("dataset", "catalog", "record", "service")}
-_ALIASES = {
-    DCAT + "distributions": DCAT + "distribution",
-    SCHEMA + "distribution": DCAT + "distribution",
-    SCHEMA_HTTPS + "distribution": DCAT + "distribution",
-    SCHEMA + "keywords": DCAT + "keyword",
-    SCHEMA_HTTPS + "keywords": DCAT + "keyword",
+_FILES = (DCAT + "distribution", DCAT + "distributions", SCHEMA + "distribution", SCHEMA_HTTPS + "distribution")
+_OTHERS = (SCHEMA, SCHEMA_HTTPS, DC)
+_OF_FILES = {
+    other: iris(spec.rdf)[0]
+    for name, spec in specs(Resource).items()
+    for other in iris(spec.rdf)[1:]
+    if other.startswith(_OTHERS)
 }
-"""Properties that mean what another one means: with both, a file would be two."""
+"""What says a field of a file in other vocabularies, and the property that DCAT has for it."""
 _XML_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]*\Z")
 """What a property must end with: RDF/XML cannot write others."""
 
@@ -46,17 +49,35 @@ def own_triples(dataset: Dataset, subject: str, taken: Taken) -> Graph:
         return {}
     nodes, own = found
     names = _names(nodes, own, subject)
-    links = (DCAT + "distribution", *_ALIASES)
-    files = [str(each) for link in links for each in nodes.get(own, {}).get(link, ()) if each in names]
-    for name in [name for name, written in names.items() if name not in (own, *files) and taken.has(written)]:
+    files = [each for link in _FILES for each in nodes.get(own, {}).get(link, ())]
+    described_files = [str(each) for each in files if each in names]
+    for name in [name for name, written in names.items() if name not in (own, *described_files) and taken.has(written)]:
         del names[name]  # another dataset, or its file: only cited
-    for number, each in enumerate(dict.fromkeys(files)):
+    for number, each in enumerate(dict.fromkeys(described_files)):
         if not is_blank(each):
-            names[each] = taken.first(names[each], minted(dataset.source, dataset.id, each, str(number)))
-    described = {names[name]: _node(node, names) for name, node in nodes.items() if name in names}
-    types = described.get(subject, {}).get(TYPE, [])
-    types[:] = [each for each in types if each not in _NOT_A_DATASET]
+            other = minted(dataset.source, dataset.id, each, str(number))
+            names[each] = taken.first(names[each], other, dataset.source)
+    blank = dict.fromkeys(each for node in nodes.values() for values in node.values() for each in values)
+    cited = {str(each): f"_:c{number}" for number, each in enumerate(blank) if isinstance(each, str) and is_blank(each)}
+    described = {names[name]: _node(node, cited | names) for name, node in nodes.items() if name in names}
+    if subject in described:
+        _restate(described, subject, [names[each] for each in described_files])
     return described
+
+
+def _restate(described: Graph, subject: str, files: list[str]) -> None:
+    """Say in DCAT's words, too, what a file and its place are in others; the dataset is nothing else besides."""
+    node = described[subject]
+    node[TYPE] = [each for each in node.get(TYPE, ()) if each not in _NOT_A_DATASET]
+    others = [each for name in _FILES[1:] for each in node.get(name, ()) if each in files]
+    if others:
+        node[_FILES[0]] = list(dict.fromkeys([*node.get(_FILES[0], ()), *others]))
+    for each in files:
+        for other, name in _OF_FILES.items():
+            if other in described[each]:
+                described[each].setdefault(name, described[each][other])
+        if each in others:
+            described[each][TYPE] = list(dict.fromkeys([*described[each].get(TYPE, ()), DCAT + "Distribution"]))
 
 
 def _names(nodes: Graph, own: str, subject: str) -> dict[str, str]:
@@ -79,7 +100,7 @@ def _node(node: Node, names: dict[str, str]) -> Node:
     for predicate, values in node.items():
         name = iri(predicate)
         if name and name not in _OF_CATALOGUES and _XML_NAME.search(name):
-            held = dict.fromkeys(found.get(name := _ALIASES.get(name, name), ()))
+            held = dict.fromkeys(found.get(name, ()))
             held |= dict.fromkeys(each for value in values if (each := _term(value, names)) is not None)
             found[name] = [each for each in held if name != TYPE or isinstance(each, str)]
     return {name: values for name, values in found.items() if values}
@@ -93,10 +114,7 @@ def _term(term: Term, names: dict[str, str]) -> Term | None:
     return _literal(term)
 
 
-def _literal(term: Literal) -> Literal | None:
-    text = plain(term.value)
-    if text is None:
-        return None
+def _literal(term: Literal) -> Literal:
     language = valid_language(term.language) if term.language else None
     datatype = iri(term.datatype) if term.datatype and not language else None
-    return Literal(text, language, datatype)
+    return Literal(plain(term.value) or printable(term.value), language, datatype)

@@ -19,9 +19,8 @@ class Rule(NamedTuple):
         value: text, word, string, literal, mailbox, moment, decimal, duration, count, hex, shape or node; else the IRI
             of their class.
         is_iri: whether only an IRI may stand there.
-        is_needed: whether a node without it is not of the class.
+        is_needed: whether a node of the class must have it.
         most: how many values there may be; ``None`` for any number.
-        instead: the property of the values that are too many, or of another kind.
     """
 
     property: str
@@ -29,7 +28,6 @@ class Rule(NamedTuple):
     is_iri: bool
     is_needed: bool
     most: int | None
-    instead: str | None
 
 
 Profile = dict[str, list[Rule]]
@@ -40,13 +38,9 @@ Profile = dict[str, list[Rule]]
 def profile(name: str) -> Profile:
     """Return the rules of a profile: ``dcat-ap`` or ``dcat-us``."""
     found: Profile = {}
-    for kind, property_, value, least, most, instead in csv_rows(__package__, f"{name}.csv"):
+    for kind, property_, value, least, most in csv_rows(__package__, f"{name}.csv"):
         is_iri, value_ = value.startswith("IRI"), value.removeprefix("IRI").strip() or "node"
-        value_ = value_ if value else ""
-        rule = Rule(
-            *(_iri(property_), _iri(value_), is_iri, bool(least)),
-            *(int(most) if most else None, _iri(instead) or None),
-        )
+        rule = Rule(_iri(property_), _iri(value_), is_iri, bool(least), int(most) if most else None)
         found.setdefault(_iri(kind), []).append(rule)
     return found
 

@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from crawlers import values
-from crawlers.rdf.namespaces import DCT, FOAF, GEO, RDF, RDFS, SCHEMA, SKOS, VCARD, XSD
+from crawlers.rdf.namespaces import DCT, FOAF, GEO, RDF, RDFS, SCHEMA, SCHEMA_HTTPS, SKOS, TYPE, VCARD, XSD
 from crawlers.rdf.terms import Literal, Term, is_blank
 from crawlers.store.export import vocabularies
 from crawlers.store.export.iris import iri
@@ -21,11 +21,11 @@ if TYPE_CHECKING:
 
     from crawlers.rdf.terms import Graph
 
-LABELS = (
+NAMES = (
     *(FOAF + "name", VCARD + "fn", SKOS + "prefLabel", RDFS + "label", DCT + "title", SCHEMA + "name"),
-    *(VCARD + "organization-name", VCARD + "organisation-name", SKOS + "notation", DCT + "identifier"),
-    *(RDF + "value", DCT + "description"),
+    *(SCHEMA_HTTPS + "name", VCARD + "organization-name", VCARD + "organisation-name"),
 )
+LABELS = (*NAMES, SKOS + "notation", DCT + "identifier", RDF + "value", DCT + "description")
 _SHAPES = {
     GEO + "asWKT": GEO + "wktLiteral",
     GEO + "asGeoJSON": GEO + "geoJSONLiteral",
@@ -64,6 +64,12 @@ def label(nodes: Graph, term: Term) -> str | None:
     return next(found, None)
 
 
+def names(nodes: Graph, subject: str) -> list[Literal]:
+    """Return what a node is called, in all languages, by the first property that says it."""
+    said = ([each for each in nodes.get(subject, {}).get(name, ()) if isinstance(each, Literal)] for name in NAMES)
+    return next((found for found in said if any(each.value.strip() for each in found)), [])
+
+
 def literal_as(kind: str, nodes: Graph, term: Term) -> Literal | None:
     """Return a value as a literal of a kind; ``None`` if it is none.
 
@@ -74,7 +80,8 @@ def literal_as(kind: str, nodes: Graph, term: Term) -> Literal | None:
         return _shape(nodes, term)
     if kind == "word" and isinstance(term, str):
         return None
-    text = term.value if isinstance(term, Literal) else label(nodes, term) or (None if is_blank(term) else term)
+    is_name = kind == "literal" and isinstance(term, str) and not is_blank(term)
+    text = term.value if isinstance(term, Literal) else label(nodes, term) or (term if is_name else None)
     if text is None:
         return None
     return _LITERALS[kind](term if isinstance(term, Literal) else Literal(text), text.strip())
@@ -106,14 +113,14 @@ _LITERALS: dict[str, Callable[[Literal, str], Literal | None]] = {
 
 
 def _shape(nodes: Graph, term: Term) -> Literal | None:
-    """Return a geometry's text, which may have a node to itself; well-known text first."""
+    """Return a geometry's text, which may have a node to itself; ``None`` if that has other notations, too."""
     if isinstance(term, Literal):
         return term
     node = nodes.get(term, {})
-    for name, datatype in _SHAPES.items():
-        for each in node.get(name, ()):
-            if isinstance(each, Literal):
-                return Literal(each.value, None, each.datatype or datatype)
+    written = [(name, each) for name, values in node.items() if name != TYPE for each in values]
+    name, each = written[0] if len(written) == 1 else ("", "")
+    if isinstance(each, Literal) and name in _SHAPES:
+        return Literal(each.value, None, each.datatype or _SHAPES[name])
     return None
 
 
@@ -123,7 +130,8 @@ def mailbox(text: str) -> str | None:
     >>> mailbox("ana@example.org"), mailbox("mailto: ana@example.org"), mailbox("ask us")
     ('mailto:ana@example.org', 'mailto:ana@example.org', None)
     """
-    written = text.strip().removeprefix("mailto:").strip()
+    written = text.strip()
+    written = written[7:].strip() if written[:7].lower() == "mailto:" else written
     return iri(f"mailto:{written}") if _MAILBOX.fullmatch(written) else None
 
 
@@ -132,8 +140,8 @@ def authority_iri(kind: str, text: str) -> str | None:
 
     >>> authority_iri(DCT + "Frequency", "http://purl.org/cld/freq/daily")
     'http://publications.europa.eu/resource/authority/frequency/DAILY'
-    >>> authority_iri(DCT + "MediaTypeOrExtent", "https://www.iana.org/assignments/media-types/text/csv")
-    'http://publications.europa.eu/resource/authority/file-type/CSV'
+    >>> authority_iri(DCT + "MediaTypeOrExtent", "csv"), authority_iri(DCT + "MediaTypeOrExtent", "text/csv")
+    ('http://publications.europa.eu/resource/authority/file-type/CSV', 'https://www.iana.org/assignments/media-types/text/csv')
     """
     read = _TABLES.get(kind)
     return read(text.strip()) if read else None
@@ -146,11 +154,13 @@ def _frequency(text: str) -> str | None:
 
 def _language(text: str) -> str | None:
     tag = None if _SPACE.search(text) else language(text)
-    return vocabularies.language(tag) if tag else None
+    return vocabularies.language(tag) if tag and "-" not in tag else None  # the EU's table has no regions
 
 
 def _file_type(text: str) -> str | None:
-    known = file_type(media_type(text) or text.removeprefix(AUTHORITY))
+    if named := media_type(text):
+        return vocabularies.media_type(named)
+    known = file_type(text.removeprefix(AUTHORITY))
     return known.iri if known else None
 
 
@@ -169,6 +179,11 @@ _TABLES: dict[str, Callable[[str], str | None]] = {
 }
 
 
-def address(text: str) -> str | None:
-    """Return a text that is an address as an IRI."""
-    return iri(text) if "://" in text and not _SPACE.search(text.strip()) else None
+def address(text: str, *, is_only: bool = False) -> str | None:
+    """Return a text that is an address as an IRI.
+
+    Args:
+        is_only: whether nothing but an address stands there; it may have blanks.
+    """
+    first, *more = _SPACE.split(text.strip())
+    return iri(text) if "://" in first and (is_only or not more) else None

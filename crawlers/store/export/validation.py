@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from importlib import resources
+from itertools import chain, groupby
 from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
 import pyoxigraph
 
 from crawlers.exceptions import ExportError
 from crawlers.rdf.graphs import graph, rdflib_graph
+from crawlers.rdf.namespaces import DCAT, TYPE
+from crawlers.rdf.terms import is_blank
 from crawlers.safety import strict_json
+from crawlers.store.export.catalogue import of_source
 from crawlers.store.export.description import description
 from crawlers.store.export.iris import Taken
 
@@ -18,7 +22,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from crawlers.items import Dataset
-    from crawlers.rdf.terms import Graph
+    from crawlers.rdf.terms import Graph, Term
 
 _SHAPES = "dcat-ap.shapes.ttl"
 _MOST = 1000  # results of a dataset
@@ -36,8 +40,27 @@ class Result(NamedTuple):
     message: str
 
 
+class _Names(Taken):
+    """The names of an export whose datasets are looked at one by one, each with all that it says; and their classes."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.db.execute("CREATE TABLE classes (iri TEXT PRIMARY KEY, classes TEXT) WITHOUT ROWID")
+
+    def is_new(self, name: str) -> bool:
+        return True
+
+    def keep(self, name: str, classes: Iterable[Term]) -> None:
+        values = (name, "\n".join(map(str, classes)))
+        self.db.execute("INSERT OR IGNORE INTO classes VALUES (?, ?)", values)
+
+    def classes(self, name: str) -> list[Term]:
+        found = self.db.execute("SELECT classes FROM classes WHERE iri = ?", (name,)).fetchone()
+        return list(found[0].split("\n")) if found else []
+
+
 class Validation:
-    """Validates the datasets that pass, one after another, and reports each.
+    """Validates the datasets that pass, one after another, each listed in its catalogue, and reports each.
 
     Args:
         shapes: files of SHACL shapes in Turtle, and folders of such; none for the shapes of what DCAT-AP 3 makes
@@ -61,21 +84,48 @@ class Validation:
         self.datasets = 0
         self.invalid = 0
 
-    def passing(self, datasets: Iterable[Dataset]) -> Iterator[Dataset]:
-        """Yield the datasets, each once it is validated by itself."""
-        for dataset in datasets:
-            self._validate(dataset)
-            yield dataset
+    def passing(self, datasets: Iterable[Dataset], before: Iterable[Dataset] = ()) -> Iterator[Dataset]:
+        """Yield the datasets, each once it is validated.
 
-    def _validate(self, dataset: Dataset) -> None:
-        with Taken() as taken:
-            nodes, subject = description(dataset, taken, self.profile)
-        _, report, _ = self.pyshacl.validate(rdflib_graph(nodes), shacl_graph=self.shapes, inplace=True)
-        found = sorted(_results(report), key=lambda result: tuple(map(str, result)))
+        Args:
+            before: the same datasets, which are read first: one may cite another, whose class counts.
+        """
+        with _Names() as known:
+            for nodes, subject, _ in self._described(before, known):
+                if not is_blank(subject):
+                    known.keep(subject, nodes[subject][TYPE])
+            with _Names() as taken:
+                for nodes, subject, dataset in self._described(datasets, taken):
+                    self._validate(nodes, subject, dataset, known)
+                    yield dataset
+
+    def _described(self, datasets: Iterable[Dataset], taken: Taken) -> Iterator[tuple[Graph, str, Dataset]]:
+        """Yield each dataset's graph, with the node of its catalogue."""
+        for source, held in groupby(datasets, key=lambda dataset: dataset.source):
+            first = next(held)
+            graph_, catalogue = of_source(source, first)
+            taken.take(catalogue)
+            for dataset in chain([first], held):
+                nodes, subject = description(dataset, taken, self.profile)
+                listed = graph_[catalogue] | {DCAT + "dataset": [subject]}
+                yield graph_ | nodes | {catalogue: listed}, subject, dataset
+
+    def _validate(self, nodes: Graph, subject: str, dataset: Dataset, known: _Names) -> None:
+        cited = {
+            each for node in nodes.values() for values in node.values() for each in values if isinstance(each, str)
+        }
+        others: Graph = {}
+        for name in cited - nodes.keys():
+            if classes := known.classes(name):
+                others[name] = {TYPE: classes}
+        _, report, _ = self.pyshacl.validate(rdflib_graph(nodes | others), shacl_graph=self.shapes, inplace=True)
+        results = (one for one in _results(report) if one.node not in others)
+        found = sorted(results, key=lambda result: tuple(map(str, result)))
         violations = sum(one.severity == "Violation" for one in found)
         self.datasets += 1
         self.invalid += bool(violations)
-        line = {"source": dataset.source, "id": dataset.id, "iri": subject, "conforms": not violations}
+        line: dict[str, Any] = {"source": dataset.source, "id": dataset.id}
+        line |= {"iri": None if is_blank(subject) else subject, "conforms": not violations}
         line |= {"violations": violations, "warnings": len(found) - violations}
         self.report.write(strict_json.line(line | {"results": [one._asdict() for one in found[:_MOST]]}))
 

@@ -15,11 +15,6 @@ IANA = "https://www.iana.org/assignments/media-types/"
 
 _THEMES = ("AGRI", "ECON", "EDUC", "ENER", "ENVI", "GOVE", "HEAL", "INTR", "JUST", "REGI", "SOCI", "TECH", "TRAN")
 _ACCESS = ("PUBLIC", "RESTRICTED", "NON_PUBLIC", "CONFIDENTIAL", "SENSITIVE")
-_LICENSE_TYPE = "http://purl.org/adms/licencetype/"
-_LICENSE_TYPES = (
-    *(("BY", "Attribution"), ("ODbL", "Attribution"), ("NC", "NonCommercialUseOnly")),
-    *(("ND", "NoDerivativeWork"), ("SA", "ViralEffect-ShareAlike"), ("ODbL", "ViralEffect-ShareAlike")),
-)
 _ALGORITHMS = ("adler32", "md2", "md4", "md5", "md6", "sha1", "sha224", "sha256", "sha384", "sha512")
 
 
@@ -88,18 +83,6 @@ def license(id: str | None) -> str | None:  # noqa: A001, A002
     ('http://spdx.org/licenses/CC-BY-4.0', None)
     """
     return f"http://spdx.org/licenses/{id}" if id in _spdx() else None
-
-
-def license_types(id: str | None) -> list[str]:  # noqa: A002
-    """Return the kinds of licence, of ADMS' table, that a licence of SPDX is.
-
-    >>> [kind.rpartition("/")[2] for kind in license_types("CC-BY-SA-4.0")], license_types("other-open")
-    (['Attribution', 'ViralEffect-ShareAlike'], [])
-    """
-    parts = set((id or "").split("-"))
-    if parts & {"CC0", "PDDL", "Unlicense"}:
-        return [_LICENSE_TYPE + "PublicDomain"]
-    return [_LICENSE_TYPE + name for part, name in _LICENSE_TYPES if part in parts] if id in _spdx() else []
 
 
 @cache

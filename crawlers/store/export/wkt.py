@@ -31,32 +31,3 @@ def _list(coordinates: list[Any]) -> str:
 
 def _position(position: list[float]) -> str:
     return f"{position[0]} {position[1]}"
-
-
-def centre(geometry: dict[str, Any]) -> str | None:
-    """Return the centre of a polygon's bounds, or a point itself, in well-known text; of other shapes none.
-
-    >>> centre({"type": "Polygon", "coordinates": [[[1, 2], [3, 2], [3, 4], [1, 2]]]})
-    'POINT(2.0 3.0)'
-    """
-    if geometry["type"] == "Point":
-        return wkt(geometry)
-    if geometry["type"] not in ("Polygon", "MultiPolygon"):
-        return None
-    polygons = [geometry["coordinates"]] if geometry["type"] == "Polygon" else geometry["coordinates"]
-    longitudes, latitudes = zip(*((at[0], at[1]) for polygon in polygons for at in polygon[0]), strict=True)
-    middle = [(min(each) + max(each)) / 2 for each in (longitudes, latitudes)]
-    return f"POINT({_position(middle)})"
-
-
-def is_box(geometry: dict[str, Any]) -> bool:
-    """Return whether a shape is a rectangle of longitudes and latitudes.
-
-    >>> is_box({"type": "Polygon", "coordinates": [[[1, 2], [3, 2], [3, 4], [1, 4], [1, 2]]]})
-    True
-    """
-    if geometry["type"] != "Polygon" or len(geometry["coordinates"]) != 1 or len(geometry["coordinates"][0]) != 5:
-        return False
-    ring = geometry["coordinates"][0]
-    corners = {(at[0], at[1]) for at in ring}
-    return len(corners) == 4 and all(len({corner[axis] for corner in corners}) == 2 for axis in (0, 1))

@@ -9,6 +9,7 @@ from crawlers.values.codes import code
 from crawlers.values.frequencies import frequency
 from crawlers.values.languages import languages
 from crawlers.values.linked import LinkedRecord, iri, related
+from crawlers.values.record import Fields
 from crawlers.values.resolutions import duration, metres
 
 if TYPE_CHECKING:
@@ -49,14 +50,7 @@ def _qualified(fields: LinkedRecord) -> Iterator[Relation]:
 
 
 def _service(fields: LinkedRecord) -> Service:
-    return Service(
-        uri=fields.iri(),
-        title=fields.text("title"),
-        description=fields.markdown("description"),
-        endpoint_url=fields.link("endpointURL"),
-        endpoint_description=next(iter(fields.references("endpointDescription")), None),
-        conforms_to=fields.references("conformsTo"),
-    )
+    return Service(uri=fields.iri(), **_SERVICE.read(fields))
 
 
 BY_KIND: dict[str, Callable[..., Any]] = {
@@ -67,6 +61,7 @@ BY_KIND: dict[str, Callable[..., Any]] = {
     "frequency": lambda fields, *names: fields.read(frequency, *names),
     "iri": lambda fields, *names: iri(fields.text(*names)),
     "labels": LinkedRecord.texts,
+    "reference": lambda fields, *names: next(iter(fields.references(*names)), None),
     "references": LinkedRecord.references,
     "addresses": all_references,
     "languages": lambda fields, *names: languages(fields.texts(*names)),
@@ -77,3 +72,4 @@ BY_KIND: dict[str, Callable[..., Any]] = {
     "services": _services,
 }
 """What reads a field of each kind."""
+_SERVICE = Fields.of(Service, "data_json", BY_KIND, {}, without=("uri",))

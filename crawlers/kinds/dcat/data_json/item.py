@@ -25,14 +25,7 @@ if TYPE_CHECKING:
 
     from crawlers.items import License, Resource
 
-_AGENTS = AgentNames(
-    names=("name", "fn", "prefLabel", "label", "title", "organization-name"),
-    parts=("given-name", "family-name"),
-    emails=("hasEmail", "email", "mbox"),
-    pages=("hasURL", "homepage", "url"),
-    iris=(),
-    above="subOrganizationOf",
-)
+_AGENTS = AgentNames("data_json", parts=("given-name", "family-name"), above="subOrganizationOf")
 _ROLES = ("creator", "contributor", "rightsHolder")
 _BETWEEN_KEYWORDS = re.compile(r"[,;|\n、，；،؛]")
 

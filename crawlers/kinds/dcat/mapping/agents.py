@@ -7,23 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from crawlers import values
 from crawlers.items import Agent
-from crawlers.kinds.dcat.mapping.description import remembered
-from crawlers.rdf.namespaces import (
-    ADMS,
-    DC,
-    DCAT,
-    DCT,
-    FOAF,
-    GEODCATAP,
-    ORG,
-    PROV,
-    RDFS,
-    SCHEMA,
-    SCHEMA_HTTPS,
-    SKOS,
-    TYPE,
-    VCARD,
-)
+from crawlers.kinds.dcat.mapping.description import properties, remembered
+from crawlers.rdf.namespaces import ADMS, DC, DCAT, DCT, FOAF, GEODCATAP, ORG, PROV, SCHEMA, SCHEMA_HTTPS, TYPE, VCARD
 from crawlers.rdf.terms import Literal, is_blank
 
 if TYPE_CHECKING:
@@ -47,6 +32,7 @@ _PROPERTIES = {
     SCHEMA_HTTPS + "publisher": "publisher",
     SCHEMA + "maintainer": "maintainer",
     SCHEMA_HTTPS + "maintainer": "maintainer",
+    DCT + "contributor": "contributor",
     DCT + "rightsHolder": "rightsHolder",
     **{GEODCATAP + role: role for role in _GEODCAT_ROLES},
 }
@@ -57,28 +43,22 @@ AGENTS = (*_PROPERTIES, _ATTRIBUTION)
 """The properties that lead to agents."""
 _ROLE = re.compile(r"[A-Za-z]{2,40}")
 
-_NAMES = (
-    *(FOAF + "name", VCARD + "fn", SCHEMA + "name", SCHEMA_HTTPS + "name"),
-    *(RDFS + "label", SKOS + "prefLabel", DCT + "title"),
-)
+_NAMES, _EMAILS, _PAGES = (properties(Agent, name) for name in ("name", "email", "url"))
 _ORGANISATION_NAMES = (VCARD + "organization-name", VCARD + "organisation-name", VCARD + "hasOrganizationName")
 _ORGANISATIONS = (*_ORGANISATION_NAMES, VCARD + "org", ORG + "memberOf", FOAF + "member")
 _GROUPS = {FOAF + "Group", FOAF + "Organization", VCARD + "Group"}
-_EMAILS = (VCARD + "hasEmail", VCARD + "email", FOAF + "mbox", SCHEMA + "email", SCHEMA_HTTPS + "email")
-_PAGES = (
-    *(VCARD + "hasURL", VCARD + "hasUrl", VCARD + "url", FOAF + "homepage", FOAF + "page"),
-    *(SCHEMA + "url", SCHEMA_HTTPS + "url"),
-)
 
 
 def agents(node: Description, *names: str) -> tuple[Agent | None, list[Agent]]:
     """Return the publisher, and all others sorted by role, then by name.
 
-    Publishers beyond the first, which is one with a name if there is one, are among the others.
+    Publishers beyond the first, which is one with a name if there is one, are among the others; one of a property
+    comes before one of an attribution.
     """
-    ordered = in_their_order([*_by_property(node, names), *_attributed(node)])
-    publisher = next((each for each in ordered if each.role == "publisher"), None)
-    return publisher, [each for each in ordered if each is not publisher]
+    direct, attributed = list(_by_property(node, names)), list(_attributed(node))
+    publishers = (each for some in (direct, attributed) for each in in_their_order(some) if each.role == "publisher")
+    publisher = next(publishers, None)
+    return publisher, [each for each in in_their_order([*direct, *attributed]) if each != publisher]
 
 
 def in_their_order(found: Iterable[Agent]) -> list[Agent]:

@@ -118,13 +118,13 @@ def _described_frequency(node: Description, *names: str) -> str | None:
 
 
 def _keywords(node: Description, *names: str) -> list[str]:
-    """Return keywords in all languages, sorted; one text that is a language's only one is a list with commas."""
-    by_language: dict[str | None, list[str]] = {}
+    """Return keywords in all languages, sorted; a property's only text in a language is a list with commas."""
+    lists: dict[tuple[str, str | None], list[str]] = {}
     for predicate in names:
         for term in node.fields[predicate]:
             if isinstance(term, Literal):
-                by_language.setdefault(term.language, []).append(term.value)
-    return sorted({text for found in by_language.values() for text in values.keywords(found)})
+                lists.setdefault((predicate, term.language), []).append(term.value)
+    return sorted({text for found in lists.values() for text in values.keywords(found)})
 
 
 _FIELDS = Fields.of(

@@ -9,9 +9,9 @@ from crawlers.items import Relation, Service
 from crawlers.kinds.dcat.mapping.dates import earliest
 from crawlers.kinds.dcat.mapping.description import Description, in_order, reading
 from crawlers.kinds.dcat.mapping.licenses import license as license_of
-from crawlers.kinds.dcat.mapping.rights import CONFORMS_TO, conforms_to
+from crawlers.kinds.dcat.mapping.rights import conforms_to
 from crawlers.kinds.dcat.mapping.themes import languages
-from crawlers.rdf.namespaces import DC, DCAT, DCT, FOAF, LOCN, PROV, SCHEMA, SCHEMA_HTTPS
+from crawlers.rdf.namespaces import DC, DCAT, DCT, FOAF, LOCN, PROV, SCHEMA, SCHEMA_HTTPS, iris
 from crawlers.rdf.terms import Literal, is_blank
 from crawlers.values.codes import code
 from crawlers.values.frequencies import frequency
@@ -50,7 +50,6 @@ _ADDRESS = (LOCN + "address", SCHEMA + "address", SCHEMA_HTTPS + "address")
 _COUNTRY = (LOCN + "adminUnitL1", SCHEMA + "addressCountry", SCHEMA_HTTPS + "addressCountry")
 _STATE = (LOCN + "adminUnitL2", SCHEMA + "addressRegion", SCHEMA_HTTPS + "addressRegion")
 _CITY = (LOCN + "postName", SCHEMA + "addressLocality", SCHEMA_HTTPS + "addressLocality")
-_TITLE = DCT + "title"
 
 
 def _code(node: Description, *names: str) -> str | None:
@@ -112,15 +111,9 @@ def _services(node: Description, *names: str) -> list[Service]:
 
 
 def _service(node: Description) -> Service:
-    term = node.term
-    return Service(
-        uri=None if isinstance(term, Literal) or is_blank(term) else values.text(term),
-        title=node.text(_TITLE) or (values.text(term.value) if isinstance(term, Literal) else None),
-        description=node.markdown(DCT + "description"),
-        endpoint_url=node.url(DCAT + "endpointURL"),
-        endpoint_description=next(iter(_references(node, DCAT + "endpointDescription")), None),
-        conforms_to=conforms_to(node, *CONFORMS_TO),
-    )
+    if isinstance(node.term, Literal):
+        return Service(title=values.text(node.term.value))
+    return Service(uri=None if is_blank(node.term) else values.text(node.term), **_SERVICE.read(node))
 
 
 def region(node: Description, *names: str) -> Region:
@@ -145,7 +138,7 @@ BY_KIND: dict[str, Callable[..., Any]] = {
     "address": Description.url,
     "moment": earliest,
     "frequency": reading(frequency),
-    "iri": lambda node, *names: next(iter(_references(node, *names)), None),
+    **dict.fromkeys(("iri", "reference"), lambda node, *names: next(iter(_references(node, *names)), None)),
     "labels": lambda node, *names: sorted({*node.texts(*names)}),
     "code": _code,
     **dict.fromkeys(("references", "addresses"), _references),
@@ -156,3 +149,4 @@ BY_KIND: dict[str, Callable[..., Any]] = {
     "services": _services,
 }
 """What reads a field of each kind."""
+_SERVICE = Fields.of(Service, "rdf", BY_KIND, {"conforms_to": conforms_to}, spelled=iris)

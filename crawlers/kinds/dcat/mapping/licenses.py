@@ -10,7 +10,6 @@ from crawlers import values
 from crawlers.items import Dataset, License
 from crawlers.kinds.dcat.mapping.description import properties, remembered
 from crawlers.kinds.dcat.mapping.rights import RIGHTS
-from crawlers.rdf.namespaces import DCT, FOAF, OWL, RDFS, SCHEMA, SCHEMA_HTTPS
 from crawlers.rdf.terms import Literal, is_blank
 from crawlers.values.licenses import license as license_of
 from crawlers.values.licenses import stated
@@ -19,12 +18,7 @@ if TYPE_CHECKING:
     from crawlers.kinds.dcat.mapping.description import Description
 
 _LICENSES = tuple(name for name in properties(Dataset, "license") if name not in RIGHTS)
-_TITLES = (RDFS + "label", DCT + "title", SCHEMA + "name", SCHEMA_HTTPS + "name")
-_TEXTS = (DCT + "description", RDFS + "comment")
-_ADDRESSES = (
-    *(FOAF + "page", SCHEMA + "url", SCHEMA_HTTPS + "url"),
-    *(OWL + "sameAs", RDFS + "seeAlso", DCT + "source", DCT + "identifier"),
-)
+_IDS, _ADDRESSES, _TITLES, _TEXTS = (properties(License, name) for name in ("id", "uri", "title", "text"))
 _ADDRESS = re.compile(r"https?://[^\s<>\"'()\[\]]*[^\s<>\"'()\[\].,;:]")
 _LONGEST_TITLE = 300
 
@@ -67,7 +61,7 @@ def _read(node: Description) -> License | None:
 
 def _described(node: Description, address: str | None) -> License | None:
     title, text = node.text(*_TITLES), node.text(*_TEXTS)
-    found = license_of(None, address, title) or (text and license_of(None, None, text))
+    found = license_of(node.text(*_IDS), address, title) or (text and license_of(None, None, text))
     if found:
         found.title, found.text = title, text
     return found or None

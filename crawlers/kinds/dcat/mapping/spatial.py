@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from crawlers.items import Place
+from crawlers.kinds.dcat.mapping.description import properties
 from crawlers.kinds.dcat.mapping.translations import label, languages_first
-from crawlers.rdf.namespaces import DCAT, DCT, GEO, LOCN, RDFS, SCHEMA, SCHEMA_HTTPS, SKOS
+from crawlers.rdf.namespaces import DCAT, GEO, LOCN, SCHEMA, SCHEMA_HTTPS
 from crawlers.rdf.terms import Literal, is_blank
 from crawlers.values import places
 from crawlers.values.geometries import frozen, geometry, is_unmistakable
@@ -18,13 +19,10 @@ if TYPE_CHECKING:
     from crawlers.rdf.terms import Graph, Node, Term
 
 _WGS84 = "http://www.w3.org/2003/01/geo/wgs84_pos#"
-_NAMES = (
-    *(SKOS + "prefLabel", RDFS + "label", LOCN + "geographicName", DCT + "title"),
-    *(SCHEMA + "name", SCHEMA_HTTPS + "name"),
-)
+_NAMES = properties(Place, "name")
 _UNITS = (LOCN + "adminUnitL2", LOCN + "adminUnitL1")
 _SHAPES = (
-    *(LOCN + "geometry", DCAT + "bbox", DCAT + "centroid", SCHEMA + "geo", SCHEMA_HTTPS + "geo"),
+    *properties(Place, "geometry"),
     *(GEO + name for name in ("hasGeometry", "defaultGeometry", "hasDefaultGeometry", "hasBoundingBox", "hasCentroid")),
 )
 _WRITTEN = frozenset((*_SHAPES, *(GEO + name for name in ("asWKT", "asGML", "asGeoJSON"))))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from crawlers.items import Dataset, Period
 from crawlers.kinds.dcat.mapping.description import properties
-from crawlers.rdf.namespaces import DCAT, DCT, RDF, RDFS, SCHEMA, SCHEMA_HTTPS, SCOVO, TIME
+from crawlers.rdf.namespaces import DCT, RDF, RDFS, TIME
 from crawlers.rdf.terms import Literal
 from crawlers.values import xsd_date
 from crawlers.values.periods import any_period, between, envelope, is_reversed, until
@@ -16,14 +16,7 @@ if TYPE_CHECKING:
     from crawlers.rdf.terms import Graph, Node, Term
 
 _TEMPORAL = properties(Dataset, "temporal")
-_STARTS = (
-    *(DCAT + "startDate", SCHEMA + "startDate", SCHEMA_HTTPS + "startDate"),
-    *(TIME + "hasBeginning", SCOVO + "min"),
-)
-_ENDS = (
-    *(DCAT + "endDate", SCHEMA + "endDate", SCHEMA_HTTPS + "endDate"),
-    *(TIME + "hasEnd", SCOVO + "max"),
-)
+_STARTS, _ENDS = properties(Period, "start"), properties(Period, "end")
 _INSTANTS = tuple(
     TIME + name for name in ("inXSDDateTimeStamp", "inXSDDateTime", "inXSDDate", "inXSDgYearMonth", "inXSDgYear")
 )
@@ -41,7 +34,7 @@ def temporal(description: Graph, node: Node) -> Period | None:
 
     >>> temporal({}, {DCT + "temporal": [Literal("2016-01/2016-12-05")]})
     Period(start='2016-01', end='2016-12-05')
-    >>> node = {SCHEMA + "startDate": [Literal("2016-01-01T00:00:00")]}
+    >>> node = {"http://schema.org/startDate": [Literal("2016-01-01T00:00:00")]}
     >>> temporal({"_:a": node}, {DCT + "temporal": ["_:a"]})
     Period(start='2016-01-01T00:00:00Z', end=None)
     >>> temporal({}, {DCT + "temporal": ["http://reference.data.gov.uk/id/year/2012", Literal("2014")]})

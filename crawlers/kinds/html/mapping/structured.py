@@ -26,7 +26,8 @@ def structured(document: Document, *, source: str, id: str) -> tuple[Dataset, st
     rdf, record = document.get("rdf"), document.get("schema_org")
     if isinstance(rdf, dict):
         try:
-            item = _rdf(rdf, source)
+            own = schema_org.of_rdf(rdf, str(document.get("url", "")))
+            item = schema_org.dataset(own, source=source, id=id) if own else _rdf(rdf, source)
         except _UNREADABLE as error:
             flaws.append(Flaw(f"the RDF can't be read: {error}", "rdf", "unreadable_statement"))
     origin = "rdf" if item else None

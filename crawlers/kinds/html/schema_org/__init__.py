@@ -1,10 +1,10 @@
-"""schema.org's Dataset as pages embed it, in JSON-LD or in microdata: into one JSON shape, and into items.
+"""schema.org's Dataset as pages embed it, in JSON-LD, microdata or RDFa: into one JSON shape, and into items.
 
 The vocabulary is https://schema.org/Dataset, used as Google's guidelines for dataset pages and Science-on-Schema.org
 recommend. No context is ever fetched.
 """
 
 from crawlers.kinds.html.schema_org.item import dataset
-from crawlers.kinds.html.schema_org.page import describing, records
+from crawlers.kinds.html.schema_org.page import describing, of_rdf, records
 
-__all__ = ["dataset", "describing", "records"]
+__all__ = ["dataset", "describing", "of_rdf", "records"]

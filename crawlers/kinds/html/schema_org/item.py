@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from crawlers import values
+from crawlers.fields import specs
 from crawlers.items import Agent, Checksum, Dataset, Resource
 from crawlers.kinds.dcat.data_json.details import BY_KIND
 from crawlers.kinds.dcat.data_json.distribution import identify
@@ -23,14 +24,7 @@ if TYPE_CHECKING:
 
     from crawlers.items import Relation
 
-_AGENTS = AgentNames(
-    names=("name", "legalName", "alternateName"),
-    parts=("givenName", "familyName"),
-    emails=("email",),
-    pages=("url", "homepage"),
-    iris=("sameAs", "identifier"),
-    above="",
-)
+_AGENTS = AgentNames("schema_org", parts=("givenName", "familyName"))
 _ROLES = {
     "contactPoint": "contact",
     "creator": "creator",
@@ -58,7 +52,7 @@ _DOI = re.compile(r"(?:^|doi\.org/|doi:\s?)10\.[0-9]{4,9}/\S", re.IGNORECASE)
 _IDENTIFIERS = ("value", "identifier", "@value", "url", "@id", "name")
 _MOST_DIGITS = 30
 _LISTS = ("distribution", "encoding", "associatedMedia")
-_CHECKSUMS = ("sha256", "sha512", "sha1", "md5")
+_CHECKSUMS = specs(Checksum)["value"].schema_org
 _BYTES = re.compile(
     r"([0-9]{1,3}(?:[.,'\u2019 \u00a0\u202f][0-9]{3}){1,5}|[0-9]{1,18}) ?(?:b|bytes?|octets?|oct\.?|байт[а-я]*)",
     re.IGNORECASE,

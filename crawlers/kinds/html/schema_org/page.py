@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 from crawlers.kinds.html.mapping.page import text
 from crawlers.kinds.html.schema_org.addresses import bare, base, joined, named
 from crawlers.kinds.html.schema_org.document import Allowance, Document
-from crawlers.kinds.html.schema_org.graph import Graph
+from crawlers.kinds.html.schema_org.graph import Graph, is_a
 from crawlers.kinds.html.schema_org.microdata import Microdata, datasets
 from crawlers.kinds.html.schema_org.scripts import documents
+from crawlers.rdf.namespaces import DCAT
 from crawlers.values.linked import label
 
 if TYPE_CHECKING:
@@ -42,6 +43,19 @@ def records(root: HtmlElement, url: str, flaws: list[str] | None = None) -> list
         own["mainEntityOfPage"] = url
     first = describing(found, url)
     return [first, *(each for each in found if each is not first)] if first else found
+
+
+def of_rdf(document: dict[str, Any], url: str) -> _Record | None:
+    """Return the record of a description in RDF, if that is a Dataset of schema.org's and none of DCAT's.
+
+    Args:
+        document: as `crawlers.rdf.document.document` writes it.
+    """
+    allowance = Allowance(_MOST)
+    plain = Document(url, "", allowance).plain(document)
+    if not is_a(plain, "Dataset") or is_a(plain, DCAT + "Dataset"):
+        return None
+    return next(Graph([plain], url, allowance).datasets(), None)
 
 
 def describing(records: list[_Record], url: str) -> _Record | None:

@@ -1,0 +1,606 @@
+"""What an export holds, read again: every value of the source, and none that nobody gave."""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+from collections import Counter, defaultdict
+from dataclasses import asdict, dataclass
+from itertools import groupby
+from typing import TYPE_CHECKING, Any
+
+import pyoxigraph
+import pyshacl
+import pytest
+import rdflib
+from rdflib import SH
+
+from crawlers.kinds.dcat import mapping as rdf
+from crawlers.kinds.dcat.description import Descriptions
+from crawlers.rdf.authorities import labels
+from crawlers.rdf.dcat_context import PREFIXES
+from crawlers.rdf.graphs import graph
+from crawlers.rdf.namespaces import DCAT, DCAT_US, DCT, FOAF, TYPE, VCARD
+from crawlers.store.export import holdings, vocabularies
+from crawlers.store.export.description import description
+from crawlers.store.export.iris import Taken, iri
+from crawlers.store.export.literals import plain
+from crawlers.store.export.writers import WRITERS
+from crawlers.values.file_types import file_type
+from tests.conftest import ROOT, options, scrapy
+from tests.held import FORMATS, GOLDEN, SHARED, golden, put, put_graph, put_rdf, real
+from tests.site import Answer, Site
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+    from pathlib import Path
+
+    from crawlers.items import Dataset
+
+SEMIC = SHARED / "semic"
+BASE = "http://data.test.org/"
+RDF_FILES = sorted(
+    path
+    for folder in (GOLDEN / "dcat", SHARED / "fixtures", SHARED / "answers", SHARED / "cases" / "dcat")
+    for path in folder.rglob("*")
+    if path.suffix in FORMATS and path.name != "dataset.ttl" and "external" not in path.name
+)
+
+
+def held(output: Path) -> list[Dataset]:
+    lost: list[str] = []
+    found = list(holdings.items(output, holdings.sources(output), lost.append))
+    assert not lost
+    return found
+
+
+def written(format_: str, datasets: list[Dataset]) -> bytes:
+    body = io.BytesIO()
+    WRITERS[format_](iter(datasets), body)
+    return body.getvalue()
+
+
+def quads_of(path: Path) -> list[Any]:
+    """The triples of a fixture; none of one that is a fixture of faults, or no RDF."""
+    try:
+        return list(pyoxigraph.parse(path=str(path), format=FORMATS[path.suffix], base_iri=BASE))
+    except (SyntaxError, ValueError):
+        return []
+
+
+def crawled(path: Path, output: Path) -> tuple[list[Any], list[Dataset]]:
+    """The triples of a fixture, and the datasets that a crawl of it finds."""
+    quads = quads_of(path)
+    put_graph(output, "rdf", quads)
+    return quads, held(output) if (output / "rdf").exists() else []
+
+
+# Fields
+
+
+@dataclass
+class Table:
+    """How many values of each field went into exports, and how many came back."""
+
+    before: Counter[str]
+    back: Counter[str]
+    lost: defaultdict[str, list[Any]]
+
+    def compare(self, name: str, before: Any, back: Any, whose: str, same: bool) -> None:
+        self.before[name] += before not in (None, [])
+        self.back[name] += same and before not in (None, [])
+        if not same:
+            self.lost[name].append((whose, before, back))
+
+
+def again(datasets: list[Dataset]) -> list[Dataset]:
+    """What a crawl of an export says of each dataset, in the export's order."""
+    nodes = graph(each.triple for each in pyoxigraph.parse(written("ttl", datasets), format=FORMATS[".ttl"]))
+    listed = dict.fromkeys(str(one) for node in nodes.values() for one in node.get(DCAT + "dataset", ()))
+    assert len(listed) == len(datasets)
+
+    class Nodes:
+        def node(self, subject: str) -> Any:
+            return nodes.get(subject, {})
+
+    collected = Descriptions(Nodes(), lambda _: False)  # type: ignore[arg-type]
+    return [rdf.dataset(collected.description(name)[0], name, source="again") for name in listed]
+
+
+def groups(output: Path, work: Path) -> Iterator[list[Dataset]]:
+    """The records of each source, those of a file of RDF alone: fixtures have the same IRIs for different things."""
+    golden(output)
+    if SEMIC.is_dir():
+        real(output)
+    for source, found in groupby(held(output), key=lambda item: item.source):
+        if source not in ("rdf", "nation"):
+            yield list(found)
+    for number, path in enumerate(RDF_FILES):
+        yield crawled(path, work / str(number))[1]
+
+
+MARKS = {"INSPIRE", "hvd", ""}
+ISO_ROLES = {"pointOfContact": "contact", "author": "creator", "owner": "rightsHolder"}
+
+
+def text(value: Any) -> Any:
+    if isinstance(value, list):
+        return sorted((text(each) for each in value), key=repr)
+    if isinstance(value, dict):
+        return {name: text(each) for name, each in value.items()}
+    return plain(value) if isinstance(value, str) else value
+
+
+def licenses(before: dict[str, Any] | None, back: dict[str, Any] | None) -> bool:
+    before, back = before or {}, back or {}
+    known = (before.get("uri"), vocabularies.license(before.get("id")))
+    return (
+        before.get("id") == back.get("id")
+        and back.get("uri") in known
+        and (before.get("title") in (back.get("title"), None) or before["title"] == before["id"])
+        and text(before.get("text")) == text(back.get("text"))
+    )
+
+
+def places(before: list[dict[str, Any]], back: list[dict[str, Any]]) -> bool:
+    def known(place: dict[str, Any]) -> dict[str, Any]:
+        name = place["uri"] or (vocabularies.country(place["code"]) if place["code"] else None)
+        code = (name or "").removeprefix(vocabularies.country("")) if name and "authority/country" in name else None
+        return place | {"uri": name, "code": place["code"] or code}
+
+    return text(list(map(known, before))) == text(list(map(known, back)))
+
+
+def roles(before: list[dict[str, Any]], back: list[dict[str, Any]], publisher: Any) -> bool:
+    named = [one | {"role": ISO_ROLES.get(one["role"], one["role"])} for one in before if one != publisher]
+    return {repr(text(one)) for one in named} == {repr(text(one)) for one in back}
+
+
+def themes(before: list[str], back: list[str], categories: list[str]) -> bool:
+    def known(names: list[str]) -> set[str]:
+        return {vocabularies.theme(name) or name for name in names} - MARKS
+
+    return known(before) == known(back) or bool(categories and known(before) <= known(back))
+
+
+def relations(found: list[dict[str, Any]]) -> set[tuple[str, str]]:
+    return {(one["role"], one["uri"] or one["title"]) for one in found}
+
+
+def coded(value: str | None) -> str | None:
+    return (value and vocabularies.access_right(value)) or text(value)
+
+
+def format_of(value: str | None) -> str | None:
+    known = file_type(value) if value else None
+    return known.iri if known else value
+
+
+NORMALISED: dict[str, Callable[[dict[str, Any], dict[str, Any]], bool]] = {
+    "id": lambda a, b: b["id"] in (a["id"], a["identifier"], a["uri"]),
+    "identifier": lambda a, b: b["identifier"] in (a["identifier"], a["id"]),
+    "uri": lambda a, b: b["uri"] == iri(a["uri"]) or (not a["uri"] and b["uri"].startswith("urn:uuid:")),
+    "creator": lambda a, b: not b["creator"] or (b["creator"]["role"] == "creator" and bool(a["contacts"])),
+    "contacts": lambda a, b: roles(a["contacts"], b["contacts"], a["publisher"]),
+    "themes": lambda a, b: themes(a["themes"], b["themes"], b["hvd_categories"]),
+    "license": lambda a, b: licenses(a["license"], b["license"]) or not a["license"],
+    "relations": lambda a, b: relations(a["relations"]) == relations(b["relations"]),
+    "access_rights": lambda a, b: coded(a["access_rights"]) == coded(b["access_rights"]),
+    "spatial": lambda a, b: places(a["spatial"], b["spatial"]),
+    "country": lambda a, b: a["country"] in (b["country"], None),
+}
+OF_FILES: dict[str, Callable[[dict[str, Any], dict[str, Any]], bool]] = {
+    "id": lambda a, b: a["document"] is not None or a["id"] in (b["id"], a["dataset_id"], a["url"]),
+    "download_url": lambda a, b: b["download_url"] == a["url"] and a["access_url"] not in (a["url"], None),
+    "title": lambda a, b: text(a["title"]) in (text(b["title"]), None) or a["title"].endswith(" resource"),
+    "media_type": lambda a, b: not a["media_type"],
+    "access_url": lambda a, b: b["access_url"] in (a["access_url"], a["url"]),
+    "format": lambda a, b: format_of(a["format"]) == format_of(b["format"]) or not a["format"],
+    "license": lambda a, b: licenses(a["license"], b["license"]),
+}
+NO_RDF = {"kind", "source", "name", "document", "stored", "metadata_source", "metadata_url", "retrieved", "flaws"} | {
+    *("set_by_operator", "torn", "aliases", "data_modified", "metadata_modified", "caveats", "resources", "dataset_id")
+}
+
+
+def file_key(file: dict[str, Any]) -> tuple[str, ...]:
+    return tuple(file[name] or "" for name in ("url", "title", "description", "issued", "modified", "id"))
+
+
+def paired(before: list[dict[str, Any]], back: list[dict[str, Any]]) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
+    """Each file with the one of its id, else with the one in its place."""
+    named = {each["id"]: each for each in back}
+    left = [each for each in back if each["id"] not in {one["id"] for one in before}]
+    yield from ((each, named[each["id"]]) for each in before if each["id"] in named)
+    rest = [each for each in before if each["id"] not in named]
+    yield from zip(sorted(rest, key=file_key), sorted(left, key=file_key), strict=False)
+
+
+def compared(table: Table, before: dict[str, Any], back: dict[str, Any], rules: dict[str, Any], prefix: str) -> None:
+    whose = f"{before.get('source', '')} {before['id']}"
+    for name in before.keys() - NO_RDF:
+        rule = rules.get(name)
+        same = text(before[name]) == text(back[name]) or bool(rule and rule(before, back))
+        table.compare(prefix + name, before[name], back[name], whose, same)
+
+
+@pytest.fixture(scope="module")
+def table(tmp_path_factory: pytest.TempPathFactory) -> Table:
+    found = Table(Counter(), Counter(), defaultdict(list))
+    for datasets in groups(tmp_path_factory.mktemp("held"), tmp_path_factory.mktemp("files")):
+        alone = Counter(item.uri for item in datasets)
+        for item, other in zip(datasets, again(datasets), strict=True):
+            if (item.uri and alone[item.uri] > 1) or "http://url" in repr(item):
+                continue  # what a fixture says of one IRI in several meanings
+            before, back = asdict(item), asdict(other)
+            compared(found, before, back, NORMALISED, "")
+            found.compare(
+                "resources", item.resources, other.resources, item.id, len(item.resources) == len(other.resources)
+            )
+            for one, two in paired(before["resources"], back["resources"]):
+                compared(found, one | {"source": item.source}, two, OF_FILES, "resources.")
+    return found
+
+
+def test_export_then_crawl_gives_back_every_field(table: Table) -> None:
+    for name, lost in sorted(table.lost.items()):
+        print(name, len(lost), *lost[:3], sep="\n    ")
+    rows = {name: (table.before[name], table.back[name]) for name in table.before}
+    print(*(f"{name:32}{values[0]:6}{values[1]:6}" for name, values in sorted(rows.items())), sep="\n")
+    assert not table.lost
+    assert sum(filled > 0 for filled in table.before.values()) >= 45
+
+
+def test_what_may_differ_is_documented_with_a_reason() -> None:
+    section = (ROOT / "docs" / "export.md").read_text().partition("## What comes back")[2].partition("\n## ")[0]
+    rows = [line.strip("| ").split(" | ") for line in section.splitlines() if line.startswith("| `")]
+    assert all(len(row) == 3 and row[2] for row in rows)
+    documented = {name for row in rows for name in re.findall(r"`([a-z_.]+)`", row[0])}
+    assert documented == NORMALISED.keys() | {f"resources.{name}" for name in OF_FILES}
+
+
+# Triples
+
+
+TABLES = (vocabularies.EU, vocabularies.IANA, "http://spdx.org/licenses/", "urn:uuid:", "mailto:")
+OF_CATALOGUES = {DCAT + name for name in ("dataset", "catalog", "record", "service")}
+
+
+def described(nodes: dict[str, Any], subject: str) -> dict[str, Any]:
+    class Nodes:
+        def node(self, subject: str) -> Any:
+            return nodes.get(subject, {})
+
+    return Descriptions(Nodes(), lambda _: False).description(subject)[0]  # type: ignore[arg-type]
+
+
+def words(nodes: dict[str, Any]) -> set[str]:
+    """Every text and IRI of a graph."""
+    values = [each for node in nodes.values() for found in node.values() for each in found]
+    return {str(plain(each if isinstance(each, str) else each.value)) for each in values if each[:2] != "_:"} | {*nodes}
+
+
+@pytest.mark.parametrize("path", RDF_FILES, ids=lambda path: f"{path.parent.name}-{path.name}")
+def test_no_property_of_the_source_is_absent_and_no_value_made_up(path: Path, tmp_path: Path) -> None:
+    quads, items = crawled(path, tmp_path)
+    source = graph(quads)
+    for format_ in ("ttl", "jsonld", "dcat-us"):
+        form = FORMATS[".ttl"] if format_ == "ttl" else FORMATS[".jsonld"]
+        nodes = graph(each.triple for each in pyoxigraph.parse(written(format_, items), format=form))
+        listed = [str(one) for node in nodes.values() for one in node.get(DCAT + "dataset", ())]
+        assert len(set(listed)) == len(items)
+        for item in items:
+            if item.uri not in nodes:
+                continue  # a blank node: its properties are counted by the fields that come back
+            before, back = described(source, item.uri), described(nodes, item.uri)
+            absent = before[item.uri].keys() - back[item.uri].keys() - OF_CATALOGUES
+            assert not any(str(plain(str(each[0]))) != "None" for name in absent for each in before[item.uri][name])
+            for name in (DCAT + "distribution", DCT + "relation", DCAT + "inSeries", DCT + "source"):
+                assert len(before[item.uri].get(name, ())) <= len(back[item.uri].get(name, ())), (item.uri, name)
+            known = {*words(before), *(str(plain(_bare(each))) for each in words(before)), item.id}
+            made = {each for each in words(back) - known if not each.startswith(("http://www.w3.org/", *TABLES, "_:"))}
+            classes = {each for node in back.values() for each in node.get(TYPE, ())}
+            known |= {str(iri(each)) for each in known}
+            known |= {item.description, *item.keywords}  # of other properties, without HTML, apart
+            typed = {_typed(each) for each in known if each}
+            assert not {each for each in made - classes if _typed(each) not in typed and not _is_label(each)}, item.uri
+
+
+def _bare(text: str) -> str:
+    return re.sub(r"(?i)^mailto: ?", "mailto:", text)
+
+
+def _typed(value: str) -> str | None:
+    """A date or a number as the profile types it."""
+    found = re.match(r" ?([0-9]{4}(-[0-9]{2}){0,2})(T|Z|[+-]|$)", value)
+    return found[1] if found else value.removesuffix(".0")
+
+
+def _is_label(value: str) -> bool:
+    return any(value in labels(name).values() for name in ("data-theme", "high-value", "inspire", "topic"))
+
+
+def _expanded(name: str) -> str:
+    prefix, _, last = name.partition(":")
+    return (PREFIXES | {"dcat-us": DCAT_US})[prefix] + last
+
+
+PROPERTIES = sorted(
+    {
+        (name, line.split(",")[0], f"<{_expanded(line.split(',')[1])}>")
+        for name in ("dcat-ap", "dcat-us")
+        for line in (ROOT / "crawlers" / "store" / "export" / f"{name}.csv").read_text().splitlines()[1:]
+        if line.startswith(("dcat:Dataset,", "dcat:Distribution,", "dcat:DataService,", "dcat:Relationship,"))
+    }
+)
+OWNERS = {
+    "dcat:Dataset": "<urn:x:1>",
+    "dcat:Distribution": "<urn:x:file>",
+    "dcat:DataService": "<urn:x:service>",
+    "dcat:Relationship": "<urn:x:tie>",
+}
+INPUT = """
+<urn:x:1> a dcat:Dataset ; dct:title "T" ; dcat:distribution <urn:x:file> ; dcat:qualifiedRelation <urn:x:tie> .
+<urn:x:file> a dcat:Distribution ; dcat:accessURL <https://example.org/f> ; dcat:accessService <urn:x:service> .
+<urn:x:service> a dcat:DataService ; dct:title "S" ; dcat:endpointURL <https://example.org/api> .
+<urn:x:tie> a dcat:Relationship ; dct:relation <urn:x:2> ; dcat:hadRole <urn:x:role> .
+"""
+
+
+def of_shapes() -> set[tuple[str, str, str]]:
+    """The properties that the released shapes have of the classes above."""
+    found = set()
+    for profile, names in (("dcat-ap", ("shapes", "range", "deprecateduris")), ("dcat-us", None)):
+        shapes = rdflib.Graph()
+        for name in [f"dcat-ap-3.0.1.{each}" for each in names] if names else ["dcat-us-3.0.shapes"]:
+            shapes.parse(SEMIC / f"{name}.ttl")
+        for shape, kind in shapes.subject_objects(SH.targetClass):
+            owner = f"dcat:{str(kind).rpartition('#')[2]}"
+            if owner in OWNERS and str(kind).startswith(DCAT):
+                paths = (shapes.value(one, SH.path) for one in shapes.objects(shape, SH.property))
+                found |= {(profile, owner, f"<{path}>") for path in paths if isinstance(path, rdflib.URIRef)}
+    return found
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        '"words", "more words"',
+        "<https://example.org/a>, <https://example.org/b>",
+        '[ rdfs:label "a" ], [ dct:title "b" ]',
+    ],
+)
+def test_no_line_of_a_profile_drops_or_renames_a_property(value: str, tmp_path: Path) -> None:
+    given = {*PROPERTIES, *(of_shapes() if SEMIC.is_dir() else ())}
+    assert len(given) > 100
+    prefixes = "".join(f"@prefix {name}: <{iri_}> .\n" for name, iri_ in PREFIXES.items())
+    for profile in ("dcat-ap", "dcat-us"):
+        said = "".join(f"{OWNERS[kind]} {name} {value} .\n" for each, kind, name in sorted(given) if each == profile)
+        output = tmp_path / profile
+        source = graph(pyoxigraph.parse(prefixes + INPUT + said, format=FORMATS[".ttl"]))
+        put_graph(output, "rdf", pyoxigraph.parse(prefixes + INPUT + said, format=FORMATS[".ttl"]))
+        (item,) = held(output)
+        with Taken() as taken:
+            nodes, _ = description(item, taken, profile)
+        for owner in OWNERS.values():
+            before, back = source[owner[1:-1]], nodes[owner[1:-1]]
+            left = {
+                name for name in before if name not in OF_CATALOGUES and len(back.get(name, ())) < len(before[name])
+            }
+            assert not left, (profile, owner)
+
+
+BOX = "1 2,3 2,3 4,1 4,1 2"
+WKT = f'"POLYGON(({BOX}))"^^geo:wktLiteral'
+POSITIONS = "[[[1,2],[3,2],[3,4],[1,4],[1,2]]]"
+JSON = f"""'{{"type": "Polygon", "coordinates": {POSITIONS}}}'^^geo:geoJSONLiteral"""
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        f"[ a dct:Location ; locn:geometry {WKT}, {JSON} ]",
+        f"[ locn:geometry [ geo:asWKT {WKT} ] ]",
+        f"[ locn:geometry [ geo:asWKT {WKT} ; geo:asGeoJSON {JSON} ] ]",
+        f"[ dcat:bbox {WKT} ; dcat:centroid 'POINT(2 3)'^^geo:wktLiteral ]",
+        WKT,
+        '"Graz"',
+        "<http://sws.geonames.org/2778067/>",
+    ],
+)
+def test_a_place_comes_back_in_the_notations_that_it_came_in(value: str, tmp_path: Path) -> None:
+    prefixes = "".join(f"@prefix {name}: <{iri_}> .\n" for name, iri_ in PREFIXES.items())
+    given = f'{prefixes} <urn:x:1> a dcat:Dataset ; dct:title "T" ; dct:spatial {value} .'
+    put_graph(tmp_path, "rdf", pyoxigraph.parse(given, format=FORMATS[".ttl"]))
+    (item,) = held(tmp_path)
+    (back,) = again([item])
+    assert back.spatial == item.spatial
+    body = written("ttl", [item]).decode()
+    assert [mark in body for mark in ("POLYGON", '\\"Polygon\\"')] == [
+        mark in value for mark in ("POLYGON", '"Polygon"')
+    ]
+
+
+# Shapes
+
+
+def shapes_of(profile: str) -> rdflib.Graph:
+    names = ("dcat-us-3.0.shapes",) if profile == "dcat-us" else tuple(f"dcat-ap-3.0.1.{each}" for each in AP)
+    shapes = rdflib.Graph()
+    for name in names:
+        shapes.parse(SEMIC / f"{name}.ttl")
+    return shapes
+
+
+AP = ("shapes", "range", "deprecateduris")
+
+
+def violations(triples: Iterable[Any], shapes: rdflib.Graph) -> set[tuple[str | None, ...]]:
+    """What is violated: node, property, kind of constraint and value; blank nodes are all alike."""
+    lines = pyoxigraph.serialize(triples, format=pyoxigraph.RdfFormat.N_TRIPLES)
+    _, report, _ = pyshacl.validate(rdflib.Graph().parse(data=lines, format="nt"), shacl_graph=shapes)
+    found = set()
+    for one in report.objects(None, SH.result):
+        if report.value(one, SH.resultSeverity) == SH.Violation:
+            parts = (SH.focusNode, SH.resultPath, SH.sourceConstraintComponent, SH.value)
+            terms = (report.value(one, part) for part in parts)
+            found.add(tuple("_:" if isinstance(each, rdflib.BNode) else each and str(each) for each in terms))
+    return found
+
+
+@pytest.mark.slow  # the shapes of DCAT-US take seconds
+@pytest.mark.skipif(not SEMIC.is_dir(), reason="the released shapes are not at hand")
+@pytest.mark.parametrize("profile", ["dcat-ap", "dcat-us"])
+def test_an_export_adds_no_violation_to_its_source(profile: str, tmp_path: Path) -> None:
+    shapes, seen, added = shapes_of(profile), Counter[str](), []
+    for number, path in enumerate(RDF_FILES):
+        quads, items = crawled(path, tmp_path / str(number))
+        if items:
+            format_ = "ttl" if profile == "dcat-ap" else "dcat-us"
+            form = FORMATS[".ttl"] if profile == "dcat-ap" else FORMATS[".jsonld"]
+            exported = [each.triple for each in pyoxigraph.parse(written(format_, items), format=form)]
+            before, back = (violations(each, shapes) for each in ([one.triple for one in quads], exported))
+            seen += Counter(before=len(before), back=len(back), files=1)
+            added += [(path.parent.name, *each) for each in back - before]
+    print(seen, *added, sep="\n")
+    of_schema_org = (DCAT + "accessURL", str(SH.MinCountConstraintComponent))  # whose files DCAT can't see otherwise
+    assert not [each for each in added if "schema_org" not in each[0] or each[2:4] != of_schema_org]
+    assert seen["files"] > 20
+
+
+@pytest.mark.slow  # the shapes of DCAT-US take seconds
+@pytest.mark.skipif(not SEMIC.is_dir(), reason="the released shapes are not at hand")
+@pytest.mark.parametrize("profile", ["dcat-ap", "dcat-us"])
+def test_of_other_sources_a_violation_is_what_the_record_does_not_say(profile: str, tmp_path: Path) -> None:
+    golden(tmp_path)
+    real(tmp_path)
+    items = [item for item in held(tmp_path) if item.metadata_source not in ("rdf", "rdf_xml")]
+    format_ = "ttl" if profile == "dcat-ap" else "dcat-us"
+    form = FORMATS[".ttl"] if profile == "dcat-ap" else FORMATS[".jsonld"]
+    exported = [each.triple for each in pyoxigraph.parse(written(format_, items), format=form)]
+    left = Counter((each[2].rpartition("#")[2], each[1]) for each in violations(exported, shapes_of(profile)))
+    print(*left.most_common(), sep="\n")
+    others = {str(path) for (kind, path), _ in left.items() if kind != "MinCountConstraintComponent"}
+    assert others <= OTHERS[profile]
+
+
+OTHERS = {
+    "dcat-ap": {DCT + "source", DCT + "relation", DCAT + "inSeries"},
+    "dcat-us": {DCT + "conformsTo", FOAF + "page", DCT + "rights"},
+}
+"""What another dataset is, of which only the name is known; in DCAT-US, where several values may not be."""
+
+
+# Other readers
+
+
+def listed_in(told: rdflib.Graph, item: Dataset) -> Any:
+    """The node of an item: of its IRI, else the blank one with its identifier."""
+    if item.uri and (name := rdflib.URIRef(str(iri(item.uri)))) in set(told.objects(None, rdflib.DCAT.dataset)):
+        return name
+    known = rdflib.Literal(plain(item.identifier) or plain(item.id))
+    datasets = set(told.subjects(rdflib.RDF.type, rdflib.DCAT.Dataset))
+    return next(one for one in told.subjects(rdflib.DCTERMS.identifier, known) if one in datasets)
+
+
+def as_ckanext_dcat_reads(told: rdflib.Graph, subject: Any) -> dict[str, set[str]]:
+    """Where ckanext-dcat 2.4.4 looks, of all languages: a package's fields, extras, tags and resources."""
+    dcat, dct, vcard = map(rdflib.Namespace, (DCAT, DCT, VCARD))
+
+    def texts(of: Any, name: Any) -> set[str]:
+        return {str(each) for each in told.objects(of, name)}
+
+    files, contacts = list(told.objects(subject, dcat.distribution)), list(told.objects(subject, dcat.contactPoint))
+    publishers = list(told.objects(subject, dct.publisher))
+    return {
+        "title": texts(subject, dct["title"]),
+        "notes": texts(subject, dct.description),
+        "url": texts(subject, dcat.landingPage),
+        "tags": texts(subject, dcat.keyword),
+        "identifier": texts(subject, dct.identifier),
+        "version": texts(subject, dcat.version) | texts(subject, rdflib.OWL.versionInfo),
+        "issued": {each[:10] for each in texts(subject, dct.issued)},
+        "modified": {each[:10] for each in texts(subject, dct.modified)},
+        "publisher_name": {each for one in publishers for each in texts(one, rdflib.FOAF.name)},
+        "contact_name": {each for one in contacts for each in texts(one, vcard.fn)},
+        "contact_email": {each.removeprefix("mailto:") for one in contacts for each in texts(one, vcard.hasEmail)},
+        "license": texts(subject, dct.license) | {each for one in files for each in texts(one, dct.license)},
+        "resource_urls": {
+            each for one in files for name in ("downloadURL", "accessURL") for each in texts(one, dcat[name])
+        },
+        "resource_names": {each for one in files for each in texts(one, dct["title"])},
+        "resources": {str(number) for number, _ in enumerate(files)},
+    }
+
+
+def expected(item: Dataset) -> dict[str, set[str | None]]:
+    contacts = [one for one in item.contacts if one.role == "contact"]
+    return {
+        "title": {plain(item.title)},
+        "notes": {plain(item.description)},
+        "url": {iri(item.landing_page)},
+        "tags": set(map(plain, item.keywords)),
+        "identifier": {plain(item.identifier)},
+        "version": {plain(item.version)},
+        "issued": {item.issued and item.issued[:10]},
+        "modified": {item.modified and item.modified[:10]},
+        "publisher_name": {plain(item.publisher.name) if item.publisher else None},
+        "contact_name": {plain(one.name) for one in contacts},
+        "contact_email": {one.email for one in contacts},
+        "license": {iri(item.license.uri) or vocabularies.license(item.license.id) if item.license else None},
+        "resource_urls": {iri(each) for one in item.resources for each in (one.url, one.access_url, one.download_url)},
+        "resource_names": {plain(one.title) for one in item.resources},
+        "resources": {str(number) for number, _ in enumerate(item.resources)},
+    }
+
+
+def test_a_reader_of_its_own_finds_what_the_items_have(tmp_path: Path) -> None:
+    golden(tmp_path)
+    if SEMIC.is_dir():
+        real(tmp_path)
+    seen = Counter[str]()
+    for _, found in groupby(held(tmp_path), key=lambda item: item.source):
+        items = [
+            item for item in found if item.metadata_source not in ("rdf", "rdf_xml")
+        ]  # whose own triples are there
+        told = rdflib.Graph().parse(written("ttl", items), format="turtle")
+        names = Counter(item.uri for item in items)
+        for item in items:
+            if names[item.uri] == 1 or not item.uri:
+                read = as_ckanext_dcat_reads(told, listed_in(told, item))
+                for name, wanted in expected(item).items():
+                    assert wanted - {None} <= read[name], (item.source, item.id, name)
+                    seen[name] += len(wanted - {None})
+    assert min(seen[name] for name in expected(item)) >= 5, seen
+
+
+TRIPLETS = b"""@prefix dcat: <http://www.w3.org/ns/dcat#> . @prefix dct: <http://purl.org/dc/terms/> .
+<urn:x:a> a dcat:Dataset ; dct:identifier "three" ; dct:title "a" .
+<urn:x:b> a dcat:Dataset ; dct:identifier "three" ; dct:title "b" .
+<urn:x:c> a dcat:Dataset ; dct:identifier "three" ; dct:title "c" .
+"""
+TWICE = "https://data.example.org/terms"
+"""A dataset in one golden, a statement of rights in another."""
+
+
+def test_a_whole_export_and_a_whole_crawl_lose_nothing(tmp_path: Path) -> None:
+    golden(tmp_path / "first")
+    put_rdf(tmp_path / "first", "triplets", TRIPLETS)
+    for source in ("east", "west"):
+        put(tmp_path / "first", source, "same", {"identifier": "same", "title": source}, by="data_json")
+    file, feed = tmp_path / "all.ttl", tmp_path / "items.jsonl"
+    ran = scrapy("export", "--format", "ttl", "-o", str(file), "-s", f"OUTPUT_DIR={tmp_path / 'first'}")
+    assert (ran.returncode, ran.stderr) == (0, "")
+    with Site(lambda _: Answer(file.read_bytes(), headers={"Content-Type": "text/turtle"})) as site:
+        words = options(tmp_path / "second", {"RETRY_TIMES": "0"}, url=f"{site.url}/all.ttl")
+        ran = scrapy("crawl", "dcat", "-O", str(feed), *words)
+    assert ran.returncode == 0, ran.stderr
+    items, found = held(tmp_path / "first"), [json.loads(line) for line in feed.read_text().splitlines()]
+    assert len(found) == len(items)
+    items = [item for item in items if item.uri != TWICE]
+    found = [item for item in found if item["uri"] != TWICE]
+    for name in ("title", "description", "issued", "modified", "frequency", "landing_page", "version"):
+        before = Counter(text(getattr(item, name)) for item in items)
+        assert before == Counter(text(item[name]) for item in found), name
+    assert sum(len(item.resources) for item in items) == sum(len(item["resources"]) for item in found)
