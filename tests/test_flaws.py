@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sqlite3
 from errno import ENOSPC
 from unittest.mock import Mock
 
@@ -388,6 +389,19 @@ def test_an_untidy_catalogue_is_complete_with_flaws(crawl):
         mended = crawl("ckan", site)
         assert [line["status"] for line in mended.flaws] == ["new", "new", "new", "gone", "gone"]
         assert (mended.flaws[-1]["dataset_id"], mended.report["flaws"]) == ("id00007", {"missing_value": 1})
+
+
+def test_a_place_that_can_not_be_read_is_told(crawl, output):
+    beyond, open_ring = "POINT(500000 5200000)", "POLYGON((15 47, 16 47, 16 48))"
+    with OddPortal("have", {4: {"spatial": beyond}, 5: {"spatial": open_ring}}) as site:
+        done = crawl("ckan", site)
+    assert (done.code, done.report["verdict"]) == (0, "complete")
+    (line,) = done.flaws
+    assert (line["dataset_id"], line["field"]) == ("id00004", "spatial")
+    assert f"spatial '{beyond}' is no place" in line.values()
+    with sqlite3.connect(output / "index.sqlite") as db:
+        told = dict(db.execute("SELECT dataset_id, spatial FROM datasets WHERE spatial LIKE '%geometry%'"))
+    assert told == {"id00005": '[{"geometry":"Polygon"}]'}
 
 
 def test_a_lost_index_and_a_compacted_file_change_nothing(crawl, output):

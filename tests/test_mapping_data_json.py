@@ -234,7 +234,7 @@ def test_spatial(spatial: Any, expected: list[Place]) -> None:
 @pytest.mark.parametrize(
     ("spatial", "flaw"),
     [
-        ([float("nan"), 2, 3, 4], "spatial[0] nan is no place"),
+        ([float("nan"), 2, 3, 4], "spatial [nan, 2, 3, 4] is no place"),
         ("{{extent:computeSpatialProperty}}", "spatial '{{extent:computeSpatialProperty}}' is no place"),
         ("500000 5200000", "spatial '500000 5200000' is no place"),
         ({"geometry": "POINT(1 91)", "bbox": "x"}, "spatial {'bbox': 'x', 'geometry': 'POINT(1 91)'} is no place"),

@@ -367,10 +367,10 @@ def _sides(values: list[Any]) -> list[float] | None:
 def _two_corners(values: Any) -> tuple[list[float], list[float]] | None:
     if not isinstance(values, list) or len(values) != 2:
         return None
-    first, second = _converted(values, 2)
-    if not all(isinstance(each, list) and len(each) == 2 and None not in each for each in (first, second)):
+    if not all(isinstance(each, list) and len(each) == 2 for each in values):
         return None
-    return first, second
+    first, second = _converted(values, 2)
+    return None if None in (*first, *second) else (first, second)
 
 
 def _listed(values: list[Any], deepest: int) -> Iterator[Geometry]:

@@ -113,7 +113,7 @@ def _each(record: Record, name: str, written: Any, deepest: int = 2) -> Iterator
     value = written
     if isinstance(written, str):
         value = (parse(written) if written.lstrip()[:1] in ("{", "[") else dcmi(written)) or written
-    if not deepest or not isinstance(value, list) or is_box(value):
+    if not deepest or not isinstance(value, list) or _is_one(value):
         if not _is_nothing(value):
             yield name, value, written
         return
@@ -122,6 +122,11 @@ def _each(record: Record, name: str, written: Any, deepest: int = 2) -> Iterator
         record.flaw(sentence, name, "cut_value")
     for position, part in enumerate(value[:_MOST]):
         yield from _each(record, f"{name}[{position}]", part, deepest - 1)
+
+
+def _is_one(values: list[Any]) -> bool:
+    """Return whether a list is one value: a box, or numbers that are none."""
+    return is_box(values) or (bool(values) and all(isinstance(each, int | float) for each in values))
 
 
 def _is_nothing(value: Any) -> bool:

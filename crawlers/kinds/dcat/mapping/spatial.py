@@ -97,7 +97,8 @@ def _shapes(description: Graph, node: Node, depth: int) -> Iterator[tuple[bool, 
     words: dict[str, str] = {}
     for predicate, values in node.items():
         if word := _WORDS.get(predicate):
-            words[word] = label(node, (predicate,)) or ""
+            if written := label(node, (predicate,)):
+                words[word] = written
             continue
         for value in values if predicate not in _NAMES else ():
             if isinstance(value, Literal):
