@@ -180,7 +180,7 @@ class Conformity:
         text = term.value.strip()
         found = terms.address(text, is_only=rule.property in _ADDRESSES)
         is_more = "://" in text and (rule.value in _AGENTS or found is None)  # words and an address
-        is_shape = rule.value == DCT + "Location" and not ((found := place(text)) and found.name)
+        is_shape = rule.value == DCT + "Location" and not ((read := place(text)) and read.name)
         if not text or is_more or is_shape or (rule.value in _AGENTS and "@" in text):
             return None
         known = terms.authority_iri(rule.value, text) or found
