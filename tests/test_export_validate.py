@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import subprocess
 import sys
@@ -9,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from crawlers.items import Dataset
+from crawlers.store.export.validation import Validation
 from tests.conftest import ROOT, scrapy
 from tests.held import put_ckan, put_rdf
 
@@ -90,6 +93,14 @@ def test_the_catalogue_that_lists_a_dataset_is_looked_at_and_what_it_cites_is_kn
     of_catalogue = [(name, iri) for iri in found for name in violated]
     assert sorted(told["urn:x:1"]) == sorted([("inSeries", "urn:x:unknown"), *of_catalogue[:1]])
     assert told["urn:x:s"] == of_catalogue[1:]
+
+
+def test_a_catalogue_keeps_its_publisher_whatever_blank_nodes_a_dataset_has(tmp_path: Path) -> None:
+    items = [Dataset(source="town", id="a", title="A", description="All", provenance="Words", languages=["xx-YY"])]
+    report = io.BytesIO()
+    assert list(Validation([], "dcat-ap", report).passing(items, items)) == items
+    (line,) = report.getvalue().splitlines()
+    assert json.loads(line)["results"] == []
 
 
 def test_by_default_it_is_what_dcat_ap_makes_mandatory(town: Path) -> None:
