@@ -422,6 +422,27 @@ def test_a_place_comes_back_in_the_notations_that_it_came_in(value: str, tmp_pat
     ]
 
 
+def said_and_held(turtle: str, output: Path, source: str = "rdf") -> list[Dataset]:
+    """The datasets of a source that says this."""
+    prefixes = "".join(f"@prefix {name}: <{iri_}> .\n" for name, iri_ in PREFIXES.items())
+    put_rdf(output, source, (prefixes + turtle).encode())
+    return held(output)
+
+
+def test_a_dataset_that_is_its_own_file_keeps_what_its_source_says(tmp_path: Path) -> None:
+    (item,) = said_and_held(
+        '<urn:x:1> a dcat:Dataset ; dct:title "Rain"@en, "Regen"@de ; <urn:x:unit> "mm" ;'
+        " dcat:distribution <urn:x:1> ; dcat:downloadURL <https://example.org/f> .",
+        tmp_path,
+    )
+    with Taken() as taken:
+        nodes, subject = description(item, taken)
+    assert subject == "urn:x:1"
+    assert len(nodes[subject][DCT + "title"]) == 2
+    assert [str(each.value) for each in nodes[subject]["urn:x:unit"]] == ["mm"]  # type: ignore[union-attr]
+    assert again([item])[0].resources == item.resources
+
+
 # Shapes
 
 

@@ -54,7 +54,7 @@ def own_triples(dataset: Dataset, subject: str, taken: Taken) -> Graph:
     for name in [name for name, written in names.items() if name not in (own, *described_files) and taken.has(written)]:
         del names[name]  # another dataset, or its file: only cited
     for number, each in enumerate(dict.fromkeys(described_files)):
-        if not is_blank(each):
+        if not is_blank(each) and each != own:  # a dataset may be its own file
             other = minted(dataset.source, dataset.id, each, str(number))
             names[each] = taken.first(names[each], other, dataset.source)
     blank = dict.fromkeys(each for node in nodes.values() for values in node.values() for each in values)
