@@ -16,12 +16,14 @@ import pytest
 import rdflib
 from rdflib import SH
 
+from crawlers.items import Dataset
 from crawlers.kinds.dcat import mapping as rdf
 from crawlers.kinds.dcat.description import Descriptions
 from crawlers.rdf.authorities import labels
 from crawlers.rdf.dcat_context import PREFIXES
 from crawlers.rdf.graphs import graph
 from crawlers.rdf.namespaces import DCAT, DCAT_US, DCT, FOAF, TYPE, VCARD
+from crawlers.rdf.terms import Literal
 from crawlers.store.export import holdings, vocabularies
 from crawlers.store.export.description import description
 from crawlers.store.export.iris import Taken, iri
@@ -35,8 +37,6 @@ from tests.site import Answer, Site
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
     from pathlib import Path
-
-    from crawlers.items import Dataset
 
 SEMIC = SHARED / "semic"
 BASE = "http://data.test.org/"
@@ -441,6 +441,33 @@ def test_a_dataset_that_is_its_own_file_keeps_what_its_source_says(tmp_path: Pat
     assert len(nodes[subject][DCT + "title"]) == 2
     assert [str(each.value) for each in nodes[subject]["urn:x:unit"]] == ["mm"]  # type: ignore[union-attr]
     assert again([item])[0].resources == item.resources
+
+
+IRI = "http://example.org/2"
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        [{"identifier": IRI, "id": IRI}, {"uri": IRI, "id": IRI}],
+        [{"uri": IRI, "id": IRI}, {"identifier": IRI, "id": IRI}],
+        [{"uri": "urn:x:1", "identifier": IRI, "id": IRI}, {"uri": IRI, "id": IRI}],
+        [{"uri": "urn:x:1", "id": "a"}, {"uri": IRI, "identifier": "a", "id": "a"}, {"identifier": IRI, "id": IRI}],
+        [{"identifier": name, "id": name} for name in ("y", "y\x07", " y", "y\n", "x  z", "x z")],
+    ],
+)
+def test_a_reader_can_call_each_dataset_by_a_name_of_its_own(given: list[dict[str, str]]) -> None:
+    items = [Dataset(source=str(number), title="T", **each) for number, each in enumerate(given)]
+    used: set[str] = set()
+    with Taken() as taken:
+        for item in items:
+            nodes, subject = description(item, taken)
+            (identifier,) = nodes[subject][DCT + "identifier"]
+            assert isinstance(identifier, Literal)
+            free = [name for name in (identifier.value, subject) if name not in used]
+            assert free, item
+            assert free[0] != "_:dataset", item
+            used.add(free[0])
 
 
 # Shapes

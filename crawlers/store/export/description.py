@@ -12,6 +12,7 @@ from crawlers.rdf.terms import is_blank
 from crawlers.store.export.conformity import Conformity
 from crawlers.store.export.iris import iri, minted
 from crawlers.store.export.item_triples import files, item_triples
+from crawlers.store.export.literals import plain
 from crawlers.store.export.own_triples import own_triples
 from crawlers.store.export.profile import profile as rules_of
 from crawlers.store.export.reach import prune, roots
@@ -66,12 +67,16 @@ def _asks_for_class(rules: Profile) -> bool:
 
 
 def _name(dataset: Dataset, taken: Taken) -> str:
-    """Return a dataset's IRI; one without is a blank node, unless another one has its identifier or IRI."""
-    identifier = (dataset.identifier or dataset.id).encode(errors="replace").decode()
-    wanted, is_first = iri(dataset.uri), taken.take(f"identifier {identifier}")
-    if not wanted and is_first:
+    """Return a dataset's IRI; one without is a blank node, unless another one has its identifier or IRI.
+
+    A reader of the export calls it by the first of its identifier and its IRI that no earlier one is called by.
+    """
+    identifier, wanted = plain(dataset.identifier) or plain(dataset.id), iri(dataset.uri)
+    called = dict.fromkeys(filter(None, (identifier, wanted)))
+    is_known = any(taken.take(f"identifier {each}") for each in called)
+    if is_known and not wanted:
         return "_:dataset"
-    return taken.first(wanted, minted(dataset.source, dataset.id))
+    return taken.first(wanted if is_known else None, minted(dataset.source, dataset.id))
 
 
 def _merge(about: Nodes, own: Graph, subject: str, dataset: Dataset) -> None:
