@@ -16,13 +16,13 @@ import pytest
 import rdflib
 from rdflib import SH
 
-from crawlers.items import Dataset
+from crawlers.items import Agent, Dataset, Place
 from crawlers.kinds.dcat import mapping as rdf
 from crawlers.kinds.dcat.description import Descriptions
 from crawlers.rdf.authorities import labels
 from crawlers.rdf.dcat_context import PREFIXES
 from crawlers.rdf.graphs import graph
-from crawlers.rdf.namespaces import DCAT, DCAT_US, DCT, FOAF, TYPE, VCARD
+from crawlers.rdf.namespaces import DCAT, DCAT_US, DCT, FOAF, LOCN, TYPE, VCARD
 from crawlers.rdf.terms import Literal
 from crawlers.store.export import holdings, vocabularies
 from crawlers.store.export.description import description
@@ -441,6 +441,63 @@ def test_a_dataset_that_is_its_own_file_keeps_what_its_source_says(tmp_path: Pat
     assert len(nodes[subject][DCT + "title"]) == 2
     assert [str(each.value) for each in nodes[subject]["urn:x:unit"]] == ["mm"]  # type: ignore[union-attr]
     assert again([item])[0].resources == item.resources
+
+
+def test_two_records_that_share_an_iri_keep_what_each_says_of_it() -> None:
+    def record(name: str, longitude: int, country: str = "urn:x:place") -> Dataset:
+        where = Place(name="Kenya", uri=country, geometry={"type": "Point", "coordinates": [longitude, 2]})
+        desk = Agent(name=name, email=f"{name}@example.org", uri="urn:x:desk", role="contact")
+        return Dataset(
+            source="s",
+            id=name,
+            identifier=name,
+            publisher=Agent(name=name, uri="urn:x:office"),
+            contacts=[desk],
+            spatial=[where],
+        )
+
+    kenya = f"{vocabularies.EU}country/KEN"
+    items = [record("ana", 1), record("bob", 3), record("eve", 1), record("jo", 1, kenya), record("mo", 3, kenya)]
+    for before, back in zip(items, again(items), strict=True):
+        assert (back.publisher.name, back.publisher.uri) == (before.publisher.name, "urn:x:office")
+        assert [(one.name, one.email, one.uri) for one in back.contacts] == [
+            (before.id, f"{before.id}@example.org", "urn:x:desk")
+        ]
+        assert [(one.name, one.uri, one.geometry) for one in back.spatial] == [
+            (one.name, one.uri, one.geometry) for one in before.spatial
+        ]
+        assert back.spatial[0].code == ("KEN" if before.spatial[0].uri == kenya else None)
+
+
+OF_TWO = """
+<urn:x:{0}> a dcat:Dataset ; dct:title "{0}" ; dct:spatial <urn:x:l> ; dct:publisher <urn:x:p> .
+<urn:x:p> a foaf:Agent ; foaf:name "{1}" .
+<urn:x:l> a dct:Location ; locn:geometry "POINT({2})"^^geo:wktLiteral .
+"""
+
+
+def test_two_sources_that_share_an_iri_do_not_give_it_two_shapes(tmp_path: Path) -> None:
+    said_and_held(OF_TWO.format("a", "Office", "1 2") + OF_TWO.format("a2", "Office", "1 2"), tmp_path, "first")
+    items = said_and_held(OF_TWO.format("b", "Bureau", "3 4"), tmp_path, "second")
+    for format_, names in (("ttl", 2), ("dcat-us", 1)):
+        form = FORMATS[".ttl"] if format_ == "ttl" else FORMATS[".jsonld"]
+        nodes = graph(each.triple for each in pyoxigraph.parse(written(format_, items), format=form))
+        assert len(nodes["urn:x:l"][LOCN + "geometry"]) == 1
+        assert len(nodes["urn:x:p"][FOAF + "name"]) == names, "a name in two words is no fault in DCAT-AP"
+        assert [len(nodes[f"urn:x:{name}"][DCT + "spatial"]) for name in ("a", "a2", "b")] == [1, 1, 1]
+    assert [(one.spatial[0].uri, one.spatial[0].geometry) for one in again(items)] == [
+        ("urn:x:l", {"type": "Point", "coordinates": place}) for place in ([1.0, 2.0], [1.0, 2.0], [3.0, 4.0])
+    ]
+
+
+def test_an_agent_whose_iri_is_a_dataset_of_another_source_keeps_its_name(tmp_path: Path) -> None:
+    said_and_held('<urn:x:d> a dcat:Dataset ; dct:title "A" .', tmp_path, "first")
+    said = (
+        '<urn:x:e> a dcat:Dataset ; dct:title "B" ; dct:publisher <urn:x:d> . <urn:x:d> a foaf:Agent ; foaf:name "N" .'
+    )
+    first, second = again(said_and_held(said, tmp_path, "second"))
+    assert (first.title, second.title) == ("A", "B")
+    assert (second.publisher.name, second.publisher.uri) == ("N", "urn:x:d")
 
 
 IRI = "http://example.org/2"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from hashlib import sha256
 from typing import TYPE_CHECKING
 
 from crawlers.fields import specs
@@ -9,16 +10,17 @@ from crawlers.items import Dataset
 from crawlers.rdf.graphs import reached
 from crawlers.rdf.namespaces import DCAT, DCT, PROV, TYPE, iris
 from crawlers.rdf.terms import is_blank
+from crawlers.store.export import vocabularies
 from crawlers.store.export.conformity import Conformity
 from crawlers.store.export.iris import iri, minted
 from crawlers.store.export.item_triples import files, item_triples
 from crawlers.store.export.literals import plain
-from crawlers.store.export.own_triples import own_triples
+from crawlers.store.export.own_triples import SAME_AS, is_shared, own_triples
 from crawlers.store.export.profile import profile as rules_of
 from crawlers.store.export.reach import prune, roots
 
 if TYPE_CHECKING:
-    from crawlers.rdf.terms import Graph
+    from crawlers.rdf.terms import Graph, Term
     from crawlers.store.export.iris import Taken
     from crawlers.store.export.nodes import Nodes
     from crawlers.store.export.profile import Profile
@@ -56,8 +58,7 @@ def description(dataset: Dataset, taken: Taken, profile: str = "dcat-ap") -> tup
     if not is_series or is_blank(subject) or _asks_for_class(rules):
         about.say(subject, TYPE, DCAT + "Dataset")
     prune(about.graph, kept)
-    if not own:
-        _leave_out_told(about.graph, subject, rules, taken)
+    _tell_apart(about.graph, subject, rules, dataset.source if own else None, taken)
     return about.graph, subject
 
 
@@ -93,15 +94,28 @@ def _merge(about: Nodes, own: Graph, subject: str, dataset: Dataset) -> None:
         own.setdefault(name, {predicate: each for predicate, each in said[name].items() if predicate != TYPE})
 
 
-def _leave_out_told(nodes: Graph, subject: str, rules: Profile, taken: Taken) -> None:
-    """Of a node that several datasets describe, leave out what it may have once and has from another."""
+def _tell_apart(nodes: Graph, subject: str, rules: Profile, owner: str | None, taken: Taken) -> None:
+    """Describe an agent or a place as a blank node, the same as its IRI, if an earlier dataset described it otherwise.
+
+    Args:
+        owner: the source, if it publishes RDF: all that it says of an IRI is one description.
+    """
+    apart: dict[Term, str] = {}
     for name, node in nodes.items():
-        if name == subject or is_blank(name):
+        if name == subject or is_blank(name) or not is_shared(node):
             continue
-        kinds = set(map(str, node.get(TYPE, ())))
-        once = {
-            rule.property for kind in kinds for rule in rules.get(kind, ()) if rule.most == 1 and rule.property in node
-        }
-        for property_ in sorted(once) if DCAT + "Distribution" not in kinds else ():
-            if not taken.is_new(f"{name} {property_}"):
-                del node[property_]
+        others = {each for each, said in node.items() if not _agrees(taken, name, each, said, owner)} - {TYPE}
+        if owner or name.startswith(vocabularies.EU):  # names in all languages belong to one thing
+            others &= {rule.property for kind in node[TYPE] for rule in rules.get(str(kind), ()) if rule.most == 1}
+        if others:
+            apart[name] = f"_:a{len(apart)}"
+    for node in nodes.values() if apart else ():
+        for predicate, said in node.items():
+            node[predicate] = [apart.get(each, each) for each in said]
+    for iri_, blank in apart.items():
+        nodes[blank] = nodes.pop(str(iri_)) | {SAME_AS: [iri_]}
+
+
+def _agrees(taken: Taken, name: str, predicate: str, said: list[Term], owner: str | None) -> bool:
+    written = repr(sorted(repr(each) for each in said if not is_blank(each)))
+    return taken.agrees(f"{name} {predicate}", sha256(written.encode(errors="replace")).hexdigest(), owner)

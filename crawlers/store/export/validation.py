@@ -41,14 +41,11 @@ class Result(NamedTuple):
 
 
 class _Names(Taken):
-    """The names of an export whose datasets are looked at one by one, each with all that it says; and their classes."""
+    """The names of an export, and the classes of its datasets."""
 
     def __init__(self) -> None:
         super().__init__()
         self.db.execute("CREATE TABLE classes (iri TEXT PRIMARY KEY, classes TEXT) WITHOUT ROWID")
-
-    def is_new(self, name: str) -> bool:
-        return True
 
     def keep(self, name: str, classes: Iterable[Term]) -> None:
         values = (name, "\n".join(map(str, classes)))
