@@ -29,6 +29,7 @@ from crawlers.store.export.description import description
 from crawlers.store.export.iris import Taken, iri
 from crawlers.store.export.literals import plain
 from crawlers.store.export.writers import WRITERS
+from crawlers.values.curation import Curation
 from crawlers.values.file_types import file_type
 from tests.conftest import ROOT, options, scrapy
 from tests.held import FORMATS, GOLDEN, SHARED, golden, put, put_graph, put_rdf, real
@@ -498,6 +499,25 @@ def test_an_agent_whose_iri_is_a_dataset_of_another_source_keeps_its_name(tmp_pa
     first, second = again(said_and_held(said, tmp_path, "second"))
     assert (first.title, second.title) == ("A", "B")
     assert (second.publisher.name, second.publisher.uri) == ("N", "urn:x:d")
+
+
+REPLACED = """
+<urn:x:1> a dcat:Dataset ; dct:title "T" ; dct:publisher {0} ; dc:publisher "Old" ;
+    dcat:theme [ skos:prefLabel "Rain" ] ; dcat:keyword "old" ; dc:subject "old" ; schema:keywords "old" ;
+    dct:rights "Kept" ; dct:creator [ foaf:name "Kept" ] .
+{0} foaf:name "Old" ; foaf:mbox <mailto:old@example.org> .
+"""
+
+
+@pytest.mark.parametrize("publisher", ["_:p", "<urn:x:p>"])
+def test_nothing_is_left_of_what_the_operator_replaced(publisher: str, tmp_path: Path) -> None:
+    (item,) = said_and_held(REPLACED.format(publisher), tmp_path)
+    fields = {"publisher": "Office", "tags": ["new"], "license": "CC0-1.0"}
+    Curation.from_arguments({"overrides": json.dumps(fields)}).amend(item)
+    body = written("ttl", [item]).decode()
+    assert [word in body for word in ("Old", "old", "urn:x:p", "Office", '"new"', "CC0")] == [False] * 3 + [True] * 3
+    assert body.count('"Kept"') == 2
+    assert "Rain" in body
 
 
 IRI = "http://example.org/2"

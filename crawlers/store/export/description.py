@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from hashlib import sha256
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from crawlers.fields import specs
@@ -27,10 +29,12 @@ if TYPE_CHECKING:
 
 _FROM_FILES = ("license", "rights", "access_rights")
 """Fields that an item may have from its files, or from words about rights."""
-_FIELDS = {name: iris(spec.rdf)[0] for name, spec in specs(Dataset).items() if spec.rdf} | {
-    "resources": DCAT + "distribution"
-}
+_READ = {name: iris(spec.rdf) for name, spec in specs(Dataset).items() if spec.rdf}
+_READ["resources"] = (DCAT + "distribution",)
+"""The properties that each field is read from."""
+_FIELDS = {name: found[0] for name, found in _READ.items()}
 """The property of each field that an operator can set."""
+_OF_SEVERAL = {name for name, count in Counter(chain.from_iterable(_READ.values())).items() if count > 1}
 _OWN = {TYPE, DCT + "identifier", DCAT + "theme", DCAT + "distribution", PROV + "qualifiedAttribution"}
 """What a source's own triples say alone: the item has its name, themes, files and agents from other properties."""
 
@@ -83,12 +87,17 @@ def _name(dataset: Dataset, taken: Taken) -> str:
 def _merge(about: Nodes, own: Graph, subject: str, dataset: Dataset) -> None:
     """Add to a source's own triples what it says in other vocabularies; the operator's fields replace its own."""
     said, node = about.graph, own[subject]
-    replaced = {_FIELDS[name] for name in dataset.set_by_operator if name in _FIELDS}
+    fields = [name for name in dataset.set_by_operator if _FIELDS.get(name) in said[subject]]
+    replaced, before = {_FIELDS[name] for name in fields}, reached(own, [subject])
+    for name in node.keys() & ({each for field in fields for each in _READ[field]} - _OF_SEVERAL):
+        del node[name]
     left = _OWN - ({DCT + "identifier"} if dataset.uri and subject != iri(dataset.uri) else set())
     if DCT + "rights" in node or any(file.license or file.rights for file in dataset.resources):
         left |= {_FIELDS[name] for name in _FROM_FILES}
     added = {name: each for name, each in said[subject].items() if name in replaced or name not in {*node, *left}}
     node |= added
+    for name in set(before).difference(reached(own, [subject])):
+        del own[name]
     about.graph = own
     for name in reached(said, [each for values in added.values() for each in values]):
         own.setdefault(name, {predicate: each for predicate, each in said[name].items() if predicate != TYPE})
