@@ -118,6 +118,14 @@ def test_by_default_it_is_what_dcat_ap_makes_mandatory(town: Path) -> None:
         (["csv", "-o", "x.csv"], "--validate checks DCAT, not csv: name dcat, jsonld, ttl, dcat-us with --format."),
         (["ttl"], "--validate writes a report: name its file with --report FILE, or the export's with -o."),
         (
+            ["ttl", "-o", "{0}/x/../r", "--report", "{0}/r"],
+            "The export and its report can't both be {0}/x/../r: name another file with --report FILE.",
+        ),
+        (
+            ["ttl", "-o", "-", "--report", "-"],
+            "The export and its report can't both be standard output: name another file with --report FILE.",
+        ),
+        (
             ["ttl", "--report", "{0}/r", "--shapes", "{0}/no.ttl"],
             "{0}/no.ttl can't be read: No such file or directory.",
         ),
@@ -128,6 +136,12 @@ def test_a_mistake_is_a_sentence(words: list[str], told: str, town: Path) -> Non
     ran = export(town, "--validate", "--format", *(word.format(town) for word in words))
     assert (ran.returncode, ran.stdout, ran.stderr) == (1, "", f"{told.format(town)}\n")
     assert not (town / "r").exists()
+
+
+def test_a_report_goes_to_standard_output(town: Path) -> None:
+    ran = export(town, "--validate", "--format", "ttl", "-o", str(town / "x.ttl"), "--report", "-")
+    assert (ran.returncode, ran.stderr) == (0, "0 of 2 datasets violate the shapes: see standard output.\n")
+    assert [json.loads(line)["id"] for line in ran.stdout.splitlines()] == ["a", "b"]
 
 
 def test_what_is_no_turtle_is_told(town: Path) -> None:
