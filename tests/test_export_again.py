@@ -22,6 +22,7 @@ from crawlers.rdf.authorities import labels
 from crawlers.rdf.dcat_context import PREFIXES
 from crawlers.rdf.graphs import graph
 from crawlers.rdf.namespaces import DCAT, DCAT_US, DCT, FOAF, TYPE, VCARD
+from crawlers.rdf.terms import Literal
 from crawlers.store.export import holdings, vocabularies
 from crawlers.store.export.description import description
 from crawlers.store.export.iris import Taken, iri
@@ -420,6 +421,52 @@ def test_a_place_comes_back_in_the_notations_that_it_came_in(value: str, tmp_pat
     assert [mark in body for mark in ("POLYGON", '\\"Polygon\\"')] == [
         mark in value for mark in ("POLYGON", '"Polygon"')
     ]
+
+
+# Nothing made up
+
+
+def told(turtle: str, output: Path, profile: str = "dcat-ap") -> dict[str, Any]:
+    """What an export says of the only dataset of a source that publishes RDF."""
+    prefixes = "".join(f"@prefix {name}: <{iri_}> .\n" for name, iri_ in PREFIXES.items())
+    put_graph(output, "rdf", pyoxigraph.parse(prefixes + turtle, format=FORMATS[".ttl"]))
+    (item,) = held(output)
+    with Taken() as taken:
+        return description(item, taken, profile)[0]
+
+
+@pytest.mark.parametrize("profile", ["dcat-ap", "dcat-us"])
+@pytest.mark.parametrize("name", ["dct:source", "dct:hasVersion", "dcat:inSeries", "dct:relation", "dcat:accessService"])
+@pytest.mark.parametrize("cited", ["<urn:x:2>", "_:cited"])
+def test_a_thing_that_is_only_cited_is_no_dataset(profile: str, name: str, cited: str, tmp_path: Path) -> None:
+    owner = "<urn:x:file>" if name == "dcat:accessService" else "<urn:x:1>"
+    found = told(
+        f"""
+        <urn:x:1> a dcat:Dataset ; dct:title "T" ; dct:description "D" ; dcat:distribution <urn:x:file> ;
+            dcat:qualifiedRelation [ dct:relation {cited} ; dcat:hadRole <urn:x:role> ] .
+        <urn:x:file> a dcat:Distribution ; dcat:accessURL <https://example.org/f> . {owner} {name} {cited} .
+        {cited} dct:title "Field survey" ; dct:description "On paper" ; dct:identifier "2" ;
+            dcat:endpointURL <https://example.org/api> .
+        """,
+        tmp_path,
+        profile,
+    )
+    classes = {one for node in found.values() if DCT + "identifier" in node for one in node.get(TYPE, ())}
+    assert classes - {DCAT + "Dataset"} <= {"http://www.w3.org/2000/01/rdf-schema#Resource"}
+    assert [subject for subject, node in found.items() if DCAT + "Dataset" in node.get(TYPE, ())] == ["urn:x:1"]
+
+
+def test_a_relationship_to_what_is_no_dataset_gets_no_class(tmp_path: Path) -> None:
+    found = told(
+        """
+        <urn:x:1> a dcat:Dataset ; dct:title "T" ; dcat:qualifiedRelation <urn:x:word>, <urn:x:iri> .
+        <urn:x:word> dct:relation "w" ; dcat:hadRole "role" . <urn:x:iri> dct:relation <urn:x:a> ; dcat:hadRole "r" .
+        """,
+        tmp_path,
+    )
+    for name in ("urn:x:word", "urn:x:iri"):
+        assert DCAT + "Relationship" not in found[name].get(TYPE, ())
+    assert found["urn:x:word"][DCT + "relation"] == [Literal("w")]
 
 
 # Shapes

@@ -27,7 +27,7 @@ _NAMES = (FOAF + "name", SKOS + "prefLabel", DCT + "title", VCARD + "fn")
 _ADDRESSES = (DCAT + "accessURL", DCAT + "downloadURL", DCAT + "endpointURL")
 _AGENTS = (FOAF + "Agent", VCARD + "Kind", ORG + "Organization")
 _RESOURCES = {DCAT + name for name in ("Dataset", "DatasetSeries", "DataService", "Catalog")}
-"""Classes that only the description of a thing can give it: one that is only cited is not described."""
+"""Classes that the source or the item alone can give: a crawl takes nodes of them for members of the catalogue."""
 
 
 class Conformity:
@@ -121,6 +121,8 @@ class Conformity:
             return terms.literal_as(rule.value, self.nodes, term) is not None
         if rule.value == "mailbox":
             return terms.mailbox(term.value if isinstance(term, Literal) else term) is not None
+        if rule.value in _RESOURCES:
+            return rule.value in self.nodes.get(term, {}).get(TYPE, ()) if isinstance(term, str) else False
         if isinstance(term, Literal):
             found = terms.address(term.value, is_only=rule.property in _ADDRESSES)
             return found is not None if rule.value == "node" or rule.is_iri else bool(term.value)
@@ -166,9 +168,8 @@ class Conformity:
         return named
 
     def _may_be(self, subject: str, kind: str) -> bool:
-        types = self.nodes.get(subject, {}).get(TYPE, ())
         if kind in _RESOURCES:
-            return _RESOURCES.isdisjoint(map(str, types)) and self._is_possible(subject, kind)
+            return False
         is_items = subject in self.nodes and not self.own
         return is_items or self._is_possible(subject, kind)
 
