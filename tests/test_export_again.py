@@ -16,6 +16,7 @@ import pytest
 import rdflib
 from rdflib import SH
 
+from crawlers.items import Agent, Dataset, Relation
 from crawlers.kinds.dcat import mapping as rdf
 from crawlers.kinds.dcat.description import Descriptions
 from crawlers.rdf.authorities import labels
@@ -27,6 +28,7 @@ from crawlers.store.export import holdings, vocabularies
 from crawlers.store.export.description import description
 from crawlers.store.export.iris import Taken, iri
 from crawlers.store.export.literals import plain
+from crawlers.store.export.terms import label
 from crawlers.store.export.writers import WRITERS
 from crawlers.values.file_types import file_type
 from tests.conftest import ROOT, options, scrapy
@@ -37,7 +39,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
     from pathlib import Path
 
-    from crawlers.items import Dataset
 
 SEMIC = SHARED / "semic"
 BASE = "http://data.test.org/"
@@ -469,6 +470,28 @@ def test_a_relationship_to_what_is_no_dataset_gets_no_class(tmp_path: Path) -> N
     assert found["urn:x:word"][DCT + "relation"] == [Literal("w")]
 
 
+@pytest.mark.parametrize(
+    ("role", "written"),
+    [
+        ("processor", None),
+        ("owner", "http://inspire.ec.europa.eu/metadata-codelist/ResponsiblePartyRole/owner"),
+        ("https://example.org/role", "https://example.org/role"),
+        ("licensor", "licensor"),
+        ("foo bar", "foo bar"),
+        ("y", "y"),
+    ],
+)
+def test_only_a_role_of_a_table_gets_the_tables_address(role: str, written: str | None) -> None:
+    item = Dataset(source="s", id="d", contacts=[Agent(name="Ana", role=role)])
+    item.relations = [Relation(role=role, uri="urn:x:2")]
+    with Taken() as taken:
+        found, subject = description(item, taken)
+    given = [one for node in found.values() for one in node.get(DCAT + "hadRole", ())]
+    assert {label(found, one) or one for one in given} == ({role, written} if written else {role})
+    back = rdf.dataset(found, subject, source="s")
+    assert [one.role for one in back.relations] == [role.rpartition("/")[2]]
+
+
 # Shapes
 
 
@@ -534,9 +557,9 @@ def test_of_other_sources_a_violation_is_what_the_record_does_not_say(profile: s
 
 OTHERS = {
     "dcat-ap": {DCT + "source", DCT + "relation", DCAT + "inSeries"},
-    "dcat-us": {DCT + "conformsTo", FOAF + "page", DCT + "rights"},
+    "dcat-us": {DCT + "conformsTo", FOAF + "page", DCT + "rights", DCAT + "hadRole"},
 }
-"""What another dataset is, of which only the name is known; in DCAT-US, where several values may not be."""
+"""What another dataset is, of which only the name is known; in DCAT-US, where several values may not be, or words."""
 
 
 # Other readers

@@ -48,9 +48,6 @@ _RELATIONS = {
 """The property of each role; other roles are those of a dcat:Relationship."""
 
 
-_IANA = "http://www.iana.org/assignments/relation/"
-
-
 def item_triples(dataset: Dataset, subject: str, single: frozenset[str] = frozenset()) -> Nodes:
     """Return what a dataset's item says, without its files.
 
@@ -140,7 +137,7 @@ def _relation(about: Nodes, relation: Relation) -> str | None:
         return node
     qualified = about.node(None, DCAT + "Relationship")
     about.say(qualified, DCT + "relation", node)
-    about.say(qualified, DCAT + "hadRole", iri(f"{_IANA}{relation.role}"))
+    about.say(qualified, DCAT + "hadRole", nodes.role(about, relation.role))
     return qualified
 
 
