@@ -492,6 +492,28 @@ def test_only_a_role_of_a_table_gets_the_tables_address(role: str, written: str 
     assert [one.role for one in back.relations] == [role.rpartition("/")[2]]
 
 
+@pytest.mark.parametrize("profile", ["dcat-ap", "dcat-us"])
+@pytest.mark.parametrize("name", ["dcat:theme", "dct:subject"])
+@pytest.mark.parametrize("label_", ["Rain", "Environment"])
+def test_a_concept_without_an_iri_keeps_all_that_it_says(profile: str, name: str, label_: str, tmp_path: Path) -> None:
+    found = told(
+        f"""
+        <urn:x:1> a dcat:Dataset ; dct:title "T" ; {name} [ a skos:Concept ; skos:prefLabel "{label_}"@en ;
+            skos:notation "R1" ; skos:exactMatch <urn:x:m> ; skos:inScheme <urn:x:scheme> ] .
+        """,
+        tmp_path,
+        profile,
+    )
+    (concept,) = found["urn:x:1"][_expanded(name)]
+    assert concept.startswith("_:")
+    assert len(found[concept]) == 5
+
+
+def test_a_concept_that_is_only_called_as_the_eus_is_the_eus(tmp_path: Path) -> None:
+    found = told('<urn:x:1> a dcat:Dataset ; dcat:theme [ skos:prefLabel "Environment"@en ] .', tmp_path)
+    assert found["urn:x:1"][DCAT + "theme"] == [f"{vocabularies.EU}data-theme/ENVI"]
+
+
 # Shapes
 
 

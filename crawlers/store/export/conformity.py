@@ -13,7 +13,7 @@ from crawlers.store.export.iris import minted
 from crawlers.values.places import place
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping
+    from collections.abc import Collection, Mapping
 
     from crawlers.store.export.nodes import Nodes
     from crawlers.store.export.profile import Profile, Rule
@@ -200,17 +200,15 @@ class Conformity:
         return node
 
     def _theme(self, term: Term) -> str | None:
-        """Return the IRI of a theme: its own, the EU's of its label, else one that is made of the label."""
-        if isinstance(term, str) and not is_blank(term):
-            return term
-        text = (terms.label(self.nodes, term) or "").strip()
+        """Return the IRI of a theme: its own, the EU's of its label, of words else one that is made of them."""
+        if isinstance(term, str):
+            only = terms.only_name(self.nodes, term) if is_blank(term) else None
+            return (only and vocabularies.theme(only)) or term
+        text = term.value.strip()
         if not text:
             return None
         found = vocabularies.theme(text) or terms.address(text)
         if found is None:
             found = minted("theme", text)
-            self.about.say(found, SKOS + "prefLabel", *self._labels(term, text))
+            self.about.say(found, SKOS + "prefLabel", term)
         return found
-
-    def _labels(self, term: Term, text: str) -> Iterable[Term]:
-        return [term] if isinstance(term, Literal) else [*terms.names(self.nodes, term)] or [Literal(text)]
