@@ -121,16 +121,15 @@ class Conformity:
             return terms.literal_as(rule.value, self.nodes, term) is not None
         if rule.value == "mailbox":
             return terms.mailbox(term.value if isinstance(term, Literal) else term) is not None
-        if rule.value in _RESOURCES:
-            return rule.value in self.nodes.get(term, {}).get(TYPE, ()) if isinstance(term, str) else False
         if isinstance(term, Literal):
             found = terms.address(term.value, is_only=rule.property in _ADDRESSES)
-            return found is not None if rule.value == "node" or rule.is_iri else bool(term.value)
+            is_text = bool(term.value) and rule.value not in _RESOURCES
+            return found is not None if rule.value == "node" or rule.is_iri else is_text
         if rule.is_iri and is_blank(term):
             return False
         if rule.value == "node" or rule.value in self.nodes.get(term, {}).get(TYPE, ()):
             return True
-        return self._is_possible(term, rule.value, known)
+        return rule.value not in _RESOURCES and self._is_possible(term, rule.value, known)
 
     def _apply(self, subject: str, rule: Rule) -> None:
         node = self.nodes[subject]

@@ -18,10 +18,10 @@ if TYPE_CHECKING:
 
 
 _ROLES = "http://inspire.ec.europa.eu/metadata-codelist/ResponsiblePartyRole/"
-_INSPIRE = frozenset(
-    "author custodian distributor originator owner pointOfContact principalInvestigator processor publisher "
-    "resourceProvider user".split()
-)
+_INSPIRE = {
+    *("author", "custodian", "distributor", "originator", "owner", "pointOfContact", "principalInvestigator"),
+    *("processor", "publisher", "resourceProvider", "user"),
+}
 
 
 class Nodes:
@@ -52,7 +52,8 @@ class Nodes:
 
 def labelled(about: Nodes, text: str, kind: str) -> str | None:
     """Add a node for a text: with that IRI if it is one, else blank with the text as label."""
-    if "://" in text and " " not in text.strip() and (name := iri(text)):
+    is_address = ("://" in text or text.startswith("urn:")) and " " not in text.strip()
+    if is_address and (name := iri(text)):
         return about.node(name, kind)
     label = literal(text)
     if not label:

@@ -73,7 +73,8 @@ def names(nodes: Graph, subject: str) -> list[Literal]:
 def only_name(nodes: Graph, subject: str) -> str | None:
     """Return a node's name if the node says nothing else, besides its class."""
     said = [each for name, found in nodes.get(subject, {}).items() if name != TYPE for each in found]
-    return said[0].value if len(said) == 1 and said == names(nodes, subject) else None
+    called = names(nodes, subject)
+    return called[0].value if len(said) == 1 and said == called else None
 
 
 def literal_as(kind: str, nodes: Graph, term: Term) -> Literal | None:
