@@ -22,7 +22,7 @@ from crawlers.kinds.dcat.description import Descriptions
 from crawlers.rdf.authorities import labels
 from crawlers.rdf.dcat_context import PREFIXES
 from crawlers.rdf.graphs import graph
-from crawlers.rdf.namespaces import DCAT, DCAT_US, DCT, FOAF, TYPE, VCARD
+from crawlers.rdf.namespaces import DCAT, DCAT_US, DCT, FOAF, RDF, TYPE, VCARD
 from crawlers.rdf.terms import Literal
 from crawlers.store.export import holdings, vocabularies
 from crawlers.store.export.description import description
@@ -549,6 +549,33 @@ def test_a_value_in_words_or_digits_comes_back(name: str, value: Any, profile: s
     with Taken() as taken:
         back = rdf.dataset(*description(item, taken, profile), source="s")
     assert getattr(back.resources[0] if item.resources else back, name) == value
+
+
+NAMED = ("http://ex.org/größe", "http://ex.org/名前", "http://ex.org/1é", "http://ex.org/a;b", RDF + "_1", "urn:x:y")
+UNNAMED = (
+    "http://ex.org/2024",
+    "http://ex.org/p#",
+    "http://ex.org/a×",
+    "http://ex.org/Ͱ",
+    RDF + "li",
+    RDF + "aboutEach",
+)
+
+
+@pytest.mark.parametrize(
+    ("format_", "left_out"), [("ttl", set()), ("jsonld", set()), ("dcat-us", set()), ("dcat", {*UNNAMED})]
+)
+def test_rdf_xml_alone_leaves_out_what_it_cant_write(format_: str, left_out: set[str], tmp_path: Path) -> None:
+    said = "".join(f'; <{name}> "{number}" ' for number, name in enumerate((*NAMED, *UNNAMED)))
+    turtle = f'<urn:x:1> a <{DCAT}Dataset> ; <{DCT}title> "T" {said}.'
+    put_graph(tmp_path, "rdf", pyoxigraph.parse(turtle, format=FORMATS[".ttl"]))
+    body = written(format_, held(tmp_path))
+    form = FORMATS[{"ttl": ".ttl", "dcat": ".rdf"}.get(format_, ".jsonld")]
+    nodes = graph(each.triple for each in pyoxigraph.parse(body, format=form))
+    back = {name for name, values in nodes["urn:x:1"].items() if name in (*NAMED, *UNNAMED) and values}
+    assert back == {*NAMED, *UNNAMED} - left_out
+    if format_ == "dcat":
+        assert rdflib.Graph().parse(body, format="xml")
 
 
 # Shapes
