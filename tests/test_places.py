@@ -158,6 +158,8 @@ HOSTILE: dict[str, Callable[[], Any]] = {
     "tags": lambda: "<a>" * 400_000,
     "a shape among tags": lambda: "<a><Point><pos>1 2</pos></Point>" + "<a/>" * 100_000 + "</a>",
     "short tags": lambda: "<a/>" * 370_000,
+    "a reference system": lambda: f'<a srsName="http://{"/EPSG/" * 10_000}">{"<b/>" * 20_000}</a>',
+    "a reference system of WKT": lambda: f"<http://{'/EPSG/' * 200_000}> POINT(181 200)",
     "polygons in polygons": lambda: "<Polygon>" * 250 + "<pos>1 1</pos>" * 90_000,
     "a list of positions": lambda: f"<Polygon><posList>{'1 1 ' * 370_000}</posList></Polygon>",
     "coordinates": lambda: "<Polygon><coordinates>" + " " * 1_400_000 + "</coordinates></Polygon>",

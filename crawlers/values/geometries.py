@@ -33,6 +33,7 @@ _LATITUDE_BEFORE: Orders = (True, False)
 
 _LONGEST = 1_500_000
 _LONGEST_BOX = 1_000
+_LONGEST_SYSTEM = 200
 _DEEPEST = 6
 _MOST_SHAPES = 100
 _OFF = 1e-6  # rounding
@@ -218,6 +219,7 @@ def _orders(system: str | None) -> Orders:
     Other systems than longitude and latitude are named by mistake where their numbers are degrees: GeoNetwork writes
     that of the data beside a box in degrees.
     """
+    system = (system or "")[:_LONGEST_SYSTEM]
     if not system or _EAST_FIRST.fullmatch(system):
         return _LONGITUDE
     return _LATITUDE_BEFORE if _LATITUDE_FIRST.fullmatch(system) else _LONGITUDE_BEFORE
@@ -483,14 +485,15 @@ def _gml(text: str) -> Iterator[Geometry]:
         root = etree.fromstring(body, etree.XMLParser(recover=True, resolve_entities=False, no_network=True))
     except (AnswerError, etree.XMLSyntaxError):
         return
-    elements = [(root, "")] if root is not None else []
+    elements = [(root, _LONGITUDE)] if root is not None else []
     while elements:
-        element, system = elements.pop()
-        system = element.get("srsName") or element.get("crs") or system
-        found = _read(element, _orders(system))
+        element, orders = elements.pop()
+        if system := element.get("srsName") or element.get("crs"):
+            orders = _orders(system)
+        found = _read(element, orders)
         yield from found or ()
         if found is None:
-            elements += [(child, system) for child in element.iterchildren("*")]
+            elements += [(child, orders) for child in element.iterchildren("*")]
 
 
 def _read(element: Any, orders: Orders) -> Iterator[Geometry] | None:
