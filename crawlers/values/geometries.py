@@ -18,6 +18,7 @@ from lxml import etree
 
 from crawlers.exceptions import AnswerError
 from crawlers.safety import bounds
+from crawlers.values.linked import label
 from crawlers.values.record import parse
 
 if TYPE_CHECKING:
@@ -573,10 +574,18 @@ def _described(value: dict[str, Any], deepest: int) -> Iterator[Geometry]:
 def _held(name: str, value: Any, deepest: int) -> Geometry | None:
     if name == "geoLocationPolygon":
         return _merged([shape for ring in _rings(value) for shape in _placed("Polygon", [ring], _LONGITUDE)])
-    given = value if isinstance(value, list) and not is_box(value) else [value]
+    given = [_plain(each) for each in (value if isinstance(value, list) and not is_box(value) else [value])]
     if name in _DRAWN:
         return next((found for each in given[:_MOST_SHAPES] if (found := _drawn(_DRAWN[name], each, deepest))), None)
     return _merged([shape for each in given for shape in _shapes(each, deepest)])
+
+
+def _plain(value: Any) -> Any:
+    """Return what an object of JSON-LD is a value of, or its label where it has no shape."""
+    if isinstance(value, dict) and "@value" in value:
+        return value["@value"]
+    is_label = isinstance(value, dict) and not is_geojson(value) and WORDS.isdisjoint(value)
+    return label(value) if is_label else value
 
 
 def _rings(value: Any) -> list[list[Any]]:
@@ -608,7 +617,7 @@ def _drawn(kind: str, value: Any, deepest: int) -> Geometry | None:
 
 
 def _first(value: Any) -> Any:
-    """Return one of several values, and what a JSON-LD value holds."""
+    """Return one of several values."""
     if isinstance(value, list):
         value = value[0] if value else None
-    return value.get("@value") if isinstance(value, dict) else value
+    return _plain(value)
