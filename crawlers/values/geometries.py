@@ -100,7 +100,7 @@ def geometry(*written: Any) -> Geometry | None:
 
 
 def is_geojson(value: Any) -> bool:
-    """Return whether an object says that it is a shape of GeoJSON, in whatever case."""
+    """Return whether an object says that it is a shape of GeoJSON, in whatever case, and has its coordinates or parts."""
     return isinstance(value, dict) and _kind(value) is not None
 
 
@@ -231,11 +231,14 @@ def _orders(system: str | None) -> Orders:
 
 def _kind(value: dict[str, Any]) -> str | None:
     """
-    >>> _kind({"type": "multipolygon"}), _kind({"type": "FEATURE"}), _kind({"type": "Circle"}), _kind({"type": []})
-    ('MultiPolygon', 'Feature', None, None)
+    >>> _kind({"type": "multipolygon", "coordinates": []}), _kind({"type": "FEATURE", "geometry": None})
+    ('MultiPolygon', 'Feature')
+    >>> _kind({"type": "Point", "name": "Paris"}), _kind({"type": [], "coordinates": []})
+    (None, None)
     """
     kind = value.get("type")
-    return _KINDS.get(kind.upper()) if isinstance(kind, str) else None
+    found = _KINDS.get(kind.upper()) if isinstance(kind, str) else None
+    return found if found and _MEMBERS.get(found, "coordinates") in value else None
 
 
 def _geojson(kind: str, value: dict[str, Any], deepest: int) -> Iterator[Geometry]:
