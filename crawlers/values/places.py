@@ -31,6 +31,7 @@ _NAMED = specs(Place)["name"]
 _NAMES = (*_NAMED.data_json, *_NAMED.schema_org, *_NAMED.ckan, "geoLocationPlace")
 _ADDRESS = ("streetAddress", "addressLocality", "addressRegion", "addressCountry")
 _COUNTRY = re.compile(r"https?://publications\.europa\.eu/resource/authority/country/([A-Z]{3})")
+_ALPHA_3 = re.compile(r"[A-Za-z]{3}")
 _WORD = re.compile(r"[^\W\d_]|.*?\b(?!nan\b|inf)[^\W\d_]{2}", re.IGNORECASE | re.DOTALL)
 _NOTATION = re.compile(
     r"[\[{<]|SRID=|(?:nan|inf(?:inity)?),|(?:multi)?(?:point|linestring|polygon)$"
@@ -105,6 +106,11 @@ def country(uri: str | None) -> str | None:
     return found[1] if found else None
 
 
+def _alpha_3(code: str | None) -> str | None:
+    """Return a code of three letters in capitals; others are none of ISO 3166-1 alpha-3, such as a municipality's."""
+    return code.upper() if code and _ALPHA_3.fullmatch(code) else None
+
+
 def _each(record: Record, name: str, written: Any, deepest: int = 2) -> Iterator[tuple[str, Any, Any]]:
     """Yield the values of a list: where each stands, the value, and as it is written.
 
@@ -139,7 +145,7 @@ def _described(node: LinkedRecord, record: Record, where: str) -> Place | None:
     """Return the place of an object: under the words of DCAT, schema.org, DataCite, ckanext-dcat, or our own."""
     value = node.data
     uri = node.iri() or iri(node.text("uri")) or node.link("sameAs")
-    name, code = node.text(*_NAMES) or _address(node), node.text("code") or country(uri)
+    name, code = node.text(*_NAMES) or _address(node), _alpha_3(node.text("code")) or country(uri)
     shape = geometry(value)
     if not shape and (unread := {word: value[word] for word in value if word in WORDS and value[word]}):
         word = next(iter(unread))
