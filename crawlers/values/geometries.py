@@ -36,7 +36,6 @@ _LONGEST = 1_500_000
 _LONGEST_BOX = 1_000
 _LONGEST_SYSTEM = 200
 _DEEPEST = 6
-_MOST_SHAPES = 100
 _OFF = 1e-6  # rounding
 _NARROWEST = 90
 """Degrees. West beyond east by less is a mistake: as a box across the antimeridian it would span most of the Earth."""
@@ -80,8 +79,10 @@ _PAIRS = (
 _DRAWN = {"polygon": "polygon", "box": "box", "line": "line", "circle": "circle"}
 _DRAWN |= {"geoLocationBox": "box", "geoLocationPoint": "point"}  # DataCite's kernels before 4
 """What schema.org's GeoShape and its like write as a text, the latitude first."""
-_HELD = ("geometry", "geom", "geo", *_DRAWN, "geoLocationPolygon", "bbox", "centroid")
-WORDS = frozenset((*_HELD, *chain.from_iterable((*_SIDES, *_PAIRS))))
+_HELD = ("geometry", "geom", "geo", *_DRAWN, "geoLocationPolygon")
+_ROUGH = ("bbox", "centroid")
+"""What counts where there is no shape more exact."""
+WORDS = frozenset((*_HELD, *_ROUGH, *chain.from_iterable((*_SIDES, *_PAIRS))))
 """The names under which an object has a shape."""
 
 
@@ -560,10 +561,10 @@ def _positions_of(element: Any) -> list[list[float]]:
 
 
 def _described(value: dict[str, Any], deepest: int) -> Iterator[Geometry]:
-    """Yield the first shape of an object that can be read."""
-    for name in _HELD:
-        if name in value and (found := _held(name, value[name], deepest)):
-            yield found
+    """Yield the shapes of an object; a box or a point by its sides only without another one."""
+    for words in (_HELD, *((word,) for word in _ROUGH)):
+        if found := [shape for name in words if name in value for shape in _held(name, value[name], deepest)]:
+            yield from found
             return
     for names in (*_SIDES, *_PAIRS):
         if all(name in value for name in names):
@@ -574,13 +575,14 @@ def _described(value: dict[str, Any], deepest: int) -> Iterator[Geometry]:
                 return
 
 
-def _held(name: str, value: Any, deepest: int) -> Geometry | None:
+def _held(name: str, value: Any, deepest: int) -> Iterator[Geometry]:
     if name == "geoLocationPolygon":
-        return _merged([shape for ring in _rings(value) for shape in _placed("Polygon", [ring], _LONGITUDE)])
+        for ring in _rings(value):
+            yield from _placed("Polygon", [ring], _LONGITUDE)
+        return
     given = [_plain(each) for each in (value if isinstance(value, list) and not is_box(value) else [value])]
-    if name in _DRAWN:
-        return next((found for each in given[:_MOST_SHAPES] if (found := _drawn(_DRAWN[name], each, deepest))), None)
-    return _merged([shape for each in given for shape in _shapes(each, deepest)])
+    for each in given:
+        yield from _drawn(_DRAWN[name], each, deepest) if name in _DRAWN else _shapes(each, deepest)
 
 
 def _plain(value: Any) -> Any:
@@ -600,23 +602,22 @@ def _rings(value: Any) -> list[list[Any]]:
     return [[[each.get(word) for word in words] for each in ring if isinstance(each, dict)] for ring in several]
 
 
-def _drawn(kind: str, value: Any, deepest: int) -> Geometry | None:
+def _drawn(kind: str, value: Any, deepest: int) -> Iterator[Geometry]:
     """Return the shape that schema.org writes as numbers; what is none of its notation may be another."""
     if not isinstance(value, str) or len(value) > _LONGEST or not _DRAWING.fullmatch(value):
-        return _merged(list(_shapes(value, deepest)))
+        return _shapes(value, deepest)
     found = islice(re.finditer(_NUMBER, value), 2 * bounds.POSITIONS.most + 1)
     numbers = [float(each[0]) for each in found]
     pairs = [list(pair) for pair in zip(numbers[::2], numbers[1::2], strict=False)]
-    shapes: Iterator[Geometry] = iter(())
     if kind == "box" and len(numbers) == 4:
-        shapes = _between(pairs[0], pairs[1], _LATITUDE_BEFORE)
-    elif len(numbers) == {"point": 2, "circle": 3}.get(kind):  # GeoJSON has no circles: the centre
-        shapes = _placed("Point", pairs[0], _LATITUDE_BEFORE)
-    elif kind == "line" and not len(numbers) % 2:
-        shapes = _placed("LineString", pairs, _LATITUDE_BEFORE)
-    elif kind == "polygon" and not len(numbers) % 2:
-        shapes = _placed("Polygon", [pairs], _LATITUDE_BEFORE)
-    return next(shapes, None)
+        return _between(pairs[0], pairs[1], _LATITUDE_BEFORE)
+    if len(numbers) == {"point": 2, "circle": 3}.get(kind):  # GeoJSON has no circles: the centre
+        return _placed("Point", pairs[0], _LATITUDE_BEFORE)
+    if kind == "line" and not len(numbers) % 2:
+        return _placed("LineString", pairs, _LATITUDE_BEFORE)
+    if kind == "polygon" and not len(numbers) % 2:
+        return _placed("Polygon", [pairs], _LATITUDE_BEFORE)
+    return iter(())
 
 
 def _first(value: Any) -> Any:
