@@ -523,6 +523,7 @@ def test_a_box_around_a_shape_is_no_part_of_it() -> None:
             *("_:a", [Place(geometry={"type": "Point", "coordinates": [1, 2]})], []),
         ),
         ({"_:a": {DCT + "identifier": [Literal("42 15")]}}, "_:a", [], []),
+        ({"_:a": {RDFS + "label": [Literal("Graz")], LOCN + "geometry": [Literal(" ")]}}, "_:a", [Place(name="Graz")], []),
     ],
     ids=[
         "a text",
@@ -533,6 +534,7 @@ def test_a_box_around_a_shape_is_no_part_of_it() -> None:
         "two numbers",
         "two shapes",
         "an identifier",
+        "an empty text",
     ],
 )
 def test_what_can_not_be_read_is_a_flaw(description: Graph, value: Term, found: list[Place], flaws: list[str]) -> None:

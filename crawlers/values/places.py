@@ -34,9 +34,9 @@ _COUNTRY = re.compile(r"https?://publications\.europa\.eu/resource/authority/cou
 _ALPHA_3 = re.compile(r"[A-Za-z]{3}")
 _WORD = re.compile(r"[^\W\d_]|.*?\b(?!nan\b|inf)[^\W\d_]{2}", re.IGNORECASE | re.DOTALL)
 _NOTATION = re.compile(
-    r"[\[{<]|SRID=|(?:nan|inf(?:inity)?),|(?:multi)?(?:point|linestring|polygon)$"
+    r"[\[{<]|SRID=|(?:nan|inf(?:inity)?),\s*+(?:nan\b|inf|[-+.0-9])|(?:multi)?(?:point|linestring|polygon)$"
     r"|(?:(?:multi)?(?:point|linestring|polygon|curve|surface)|geometrycollection|envelope|bbox|box(?:[23]d)?|circle"
-    r"|circularstring|curvepolygon|triangle)\s*+(?:zm|z|m)?\s*+(?:\(|empty\b)",
+    r"|circularstring|curvepolygon|triangle)\s*+(?:zm|z|m)?\s*+(?:\(\s*+(?:[^a-z]|nan\b|inf|[a-z]++\s*+\(|$)|empty\b)",
     re.IGNORECASE,
 )
 
@@ -118,7 +118,8 @@ def _each(record: Record, name: str, written: Any, deepest: int = 2) -> Iterator
     """
     value = written
     if isinstance(written, str):
-        value = (parse(written) if written.lstrip()[:1] in ("{", "[") else dcmi(written)) or written
+        value = parse(written) if written.lstrip()[:1] in ("{", "[") else dcmi(written) or None
+        value = written if value is None else value
     if not deepest or not isinstance(value, list) or _is_one(value):
         if not _is_nothing(value):
             yield name, value, written
@@ -136,9 +137,17 @@ def _is_one(values: list[Any]) -> bool:
 
 
 def _is_nothing(value: Any) -> bool:
-    if isinstance(value, dict):  # a declaration may give {geometry: null}
-        return bool(value) and all(each is None for each in value.values())
-    return value is None or (isinstance(value, str) and not value.strip())
+    """
+    >>> _is_nothing({"text": " ", "geom": None, "bbox": []}), _is_nothing({}), _is_nothing({"geom": 0})
+    (True, True, False)
+    """
+    if isinstance(value, dict):
+        return all(each is None or each == [] or each == {} or _is_blank(each) for each in value.values())
+    return value is None or _is_blank(value)
+
+
+def _is_blank(value: Any) -> bool:
+    return isinstance(value, str) and not value.strip()
 
 
 def _described(node: LinkedRecord, record: Record, where: str) -> Place | None:
