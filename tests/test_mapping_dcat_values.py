@@ -27,6 +27,7 @@ from crawlers.rdf.namespaces import (
     DCT,
     GEO,
     LOCN,
+    RDF,
     RDFS,
     SCHEMA,
     SCHEMA_HTTPS,
@@ -495,6 +496,20 @@ def test_a_box_around_a_shape_is_no_part_of_it() -> None:
     assert places_of({"_:a": node}, "_:a") == [Place(geometry=polygon(triangle))]
     node[LOCN + "geometry"] = literals("POINT(500000 5200000)")
     assert places_of({"_:a": node}, "_:a") == [Place(geometry=polygon(SQUARE))]
+
+
+@pytest.mark.parametrize(
+    "description",
+    [
+        {"_:a": {RDF + "value": [Literal("northlimit=4; southlimit=2; eastlimit=3; westlimit=1")]}},
+        {"_:a": {DCT + "description": [Literal("northlimit=4; southlimit=2; eastlimit=3; westlimit=1")]}},
+        {"_:a": {RDF + "value": [Literal("1,2,3,4")]}},
+        {"_:a": {LOCN + "geometry": ["_:b"]}, "_:b": {RDF + "value": [Literal("1,2,3,4")]}},
+    ],
+    ids=["a DCMI Box", "a DCMI Box anywhere", "a value", "a value of a shape"],
+)
+def test_a_box_in_a_text_of_a_node(description: Graph) -> None:
+    assert places_of(description, "_:a") == [Place(geometry=polygon(SQUARE))]
 
 
 @pytest.mark.parametrize(

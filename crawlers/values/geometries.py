@@ -115,12 +115,15 @@ def is_box(value: Any) -> bool:
 
 
 def is_unmistakable(text: str) -> bool:
-    """Return whether a text can be nothing but a shape: WKT, JSON or XML, wherever it stands.
+    """Return whether a text can be nothing but a shape: WKT, JSON, XML or DCMI's, wherever it stands.
 
-    >>> is_unmistakable("POINT(1 2)"), is_unmistakable('{"type": "Point"}'), is_unmistakable("12 34")
-    (True, True, False)
+    >>> is_unmistakable("POINT(1 2)"), is_unmistakable('{"type": "Point"}'), is_unmistakable("east=1; north=2")
+    (True, True, True)
+    >>> is_unmistakable("12 34"), is_unmistakable("name=Graz")
+    (False, False)
     """
-    return text.lstrip()[:1] in ("{", "<") or _WKT.match(text.lstrip()) is not None
+    text = text.lstrip()
+    return text[:1] in ("{", "<") or _WKT.match(text) is not None or not dcmi(text).keys() <= {"name"}
 
 
 def dcmi(text: str) -> dict[str, str]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from crawlers.items import Place
 from crawlers.kinds.dcat.mapping.description import properties
 from crawlers.kinds.dcat.mapping.translations import label, languages_first
-from crawlers.rdf.namespaces import DCAT, GEO, LOCN, SCHEMA, SCHEMA_HTTPS
+from crawlers.rdf.namespaces import DCAT, GEO, LOCN, RDF, SCHEMA, SCHEMA_HTTPS
 from crawlers.rdf.terms import Literal, is_blank
 from crawlers.values import places
 from crawlers.values.geometries import frozen, geometry, is_unmistakable
@@ -27,6 +27,7 @@ _SHAPES = (
 )
 _WRITTEN = frozenset((*_SHAPES, *(GEO + name for name in ("asWKT", "asGML", "asGeoJSON"))))
 """What leads to the text of a shape, and to nothing else."""
+_VALUE = RDF + "value"
 _ROUGH = (DCAT + "bbox", DCAT + "centroid", GEO + "hasBoundingBox", GEO + "hasCentroid")
 """What counts where there is no shape more exact."""
 _WORDS = {
@@ -103,7 +104,7 @@ def _shapes(description: Graph, node: Node, depth: int) -> Iterator[tuple[bool, 
         for value in values if predicate not in _NAMES else ():
             if isinstance(value, Literal):
                 is_meant = predicate in _WRITTEN or (value.datatype or "").startswith(GEO)
-                if value.value.strip() and (is_meant or is_unmistakable(value.value)):
+                if value.value.strip() and (is_meant or predicate == _VALUE or is_unmistakable(value.value)):
                     yield is_meant, value.value
             elif depth and predicate in _SHAPES and value in description:
                 yield from _shapes(description, description[value], depth - 1)
