@@ -23,6 +23,7 @@ from crawlers.kinds.dcat.mapping.translations import languages_first, text
 from crawlers.rdf import authorities
 from crawlers.rdf.namespaces import (
     DCAT,
+    DCAT_US,
     DCATAP,
     DCT,
     GEO,
@@ -498,6 +499,14 @@ def test_a_box_around_a_shape_is_no_part_of_it() -> None:
     assert places_of({"_:a": node}, "_:a") == [Place(geometry=polygon(SQUARE))]
 
 
+DCAT_US_BOX = {
+    DCAT_US + "westBoundingLongitude": literals("1"),
+    DCAT_US + "southBoundingLatitude": literals("2"),
+    DCAT_US + "eastBoundingLongitude": literals("3"),
+    DCAT_US + "northBoundingLatitude": literals("4"),
+}
+
+
 @pytest.mark.parametrize(
     "description",
     [
@@ -505,8 +514,10 @@ def test_a_box_around_a_shape_is_no_part_of_it() -> None:
         {"_:a": {DCT + "description": [Literal("northlimit=4; southlimit=2; eastlimit=3; westlimit=1")]}},
         {"_:a": {RDF + "value": [Literal("1,2,3,4")]}},
         {"_:a": {LOCN + "geometry": ["_:b"]}, "_:b": {RDF + "value": [Literal("1,2,3,4")]}},
+        {"_:a": DCAT_US_BOX},
+        {"_:a": {DCAT_US + "geographicBoundingBox": ["_:b"]}, "_:b": DCAT_US_BOX},
     ],
-    ids=["a DCMI Box", "a DCMI Box anywhere", "a value", "a value of a shape"],
+    ids=["a DCMI Box", "a DCMI Box anywhere", "a value", "a value of a shape", "DCAT-US 3", "DCAT-US 3 of a place"],
 )
 def test_a_box_in_a_text_of_a_node(description: Graph) -> None:
     assert places_of(description, "_:a") == [Place(geometry=polygon(SQUARE))]

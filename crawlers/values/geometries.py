@@ -62,9 +62,10 @@ _LATITUDE_FIRST = re.compile(
 )
 _EAST_FIRST = re.compile(r".*[/:]CRS:?84h?", re.IGNORECASE)
 
+DCAT_US_SIDES = ("westBoundingLongitude", "southBoundingLatitude", "eastBoundingLongitude", "northBoundingLatitude")
 _SIDES = (
     ("westBoundLongitude", "southBoundLatitude", "eastBoundLongitude", "northBoundLatitude"),  # DataCite
-    ("westBoundingLongitude", "southBoundingLatitude", "eastBoundingLongitude", "northBoundingLatitude"),  # DCAT-US 3
+    DCAT_US_SIDES,
     ("westlimit", "southlimit", "eastlimit", "northlimit"),  # DCMI
     ("xmin", "ymin", "xmax", "ymax"),  # Esri
     ("west", "south", "east", "north"),
