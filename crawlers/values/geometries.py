@@ -497,16 +497,17 @@ def _gml(text: str) -> Iterator[Geometry]:
     elements = [(root, _LONGITUDE)] if root is not None else []
     while elements:
         element, orders = elements.pop()
-        if system := element.get("srsName") or element.get("crs"):
+        is_shape = _local(element) in _SHAPES
+        systems = (each.get("srsName") or each.get("crs") for each in (element.iter("*") if is_shape else [element]))
+        if system := next(filter(None, systems), None):
             orders = _orders(system)
-        found = _read(element, orders)
-        yield from found or ()
-        if found is None:
+        if is_shape:
+            yield from _read(element, orders)
+        else:
             elements += [(child, orders) for child in element.iterchildren("*")]
 
 
-def _read(element: Any, orders: Orders) -> Iterator[Geometry] | None:
-    """Return what an element says of a shape; ``None`` if it is no shape itself."""
+def _read(element: Any, orders: Orders) -> Iterator[Geometry]:
     name = _local(element)
     if name in ("Polygon", "PolygonPatch"):
         rings = [_corners(child) for child in element.iterchildren("*") if _local(child) in _BOUNDARIES]
@@ -515,8 +516,6 @@ def _read(element: Any, orders: Orders) -> Iterator[Geometry] | None:
         return _placed("LineString", _corners(element), orders)
     if name == "Point":
         return _placed("Point", next(iter(_corners(element)), None), orders)
-    if name not in _ENVELOPES:
-        return None
     corners = _corners(element)
     if len(corners) != 2:
         return iter(())
@@ -527,7 +526,8 @@ def _read(element: Any, orders: Orders) -> Iterator[Geometry] | None:
 
 
 _BOUNDARIES = ("exterior", "interior", "outerBoundaryIs", "innerBoundaryIs")
-_ENVELOPES = ("Envelope", "Box", "BoundingBox", "WGS84BoundingBox")
+_SHAPES = ("Polygon", "PolygonPatch", "LineString", "LineStringSegment", "Point")
+_SHAPES += ("Envelope", "Box", "BoundingBox", "WGS84BoundingBox")
 
 
 def _local(element: Any) -> str:
