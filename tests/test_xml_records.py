@@ -158,8 +158,10 @@ def test_a_coverage_is_a_place_or_a_period(coverage, place, period):
 def test_a_box_in_either_order(crs, name, corners):
     lower, upper = corners
     inner = f"<ows:LowerCorner>{lower}</ows:LowerCorner><ows:UpperCorner>{upper}</ows:UpperCorner>"
-    item = record(f'<ows:{name} crs="{crs}">{inner}</ows:{name}>')
-    assert item.spatial[0].geometry["coordinates"][0][:3] == [[1.0, 2.0], [3.0, 2.0], [3.0, 4.0]]
+    other = f"<ows:UpperCorner>{upper}</ows:UpperCorner><ows:LowerCorner>{lower}</ows:LowerCorner>"
+    for corners in (inner, other):
+        item = record(f'<ows:{name} crs="{crs}">{corners}</ows:{name}>')
+        assert item.spatial[0].geometry["coordinates"][0][:3] == [[1.0, 2.0], [3.0, 2.0], [3.0, 4.0]]
 
 
 def test_a_coverage_may_be_a_box_or_a_point_of_dcmi():

@@ -538,7 +538,8 @@ def _local(element: Any) -> str:
 def _corners(element: Any) -> list[list[float]]:
     """Return the positions inside an element; none if one of them can't be read."""
     try:
-        found = [each[:2] for child in element.iter("*") for each in _positions_of(child)]
+        parts = sorted(element.iter("*"), key=lambda child: _local(child).lower() == "uppercorner")
+        found = [each[:2] for child in parts for each in _positions_of(child)]
     except ValueError:
         return []
     return found if all(len(each) == 2 for each in found) else []

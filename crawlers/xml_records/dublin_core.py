@@ -38,7 +38,6 @@ _DOI = re.compile(r"(?:https?://(?:dx\.)?doi\.org/|doi:\s*)?(10\.[0-9]{4,9}/\S{1
 _INTEGERS = re.compile(r"[0-9]++(?:[\s,;/–-]++[0-9]++)?")
 """Of a coverage: years or codes, but no latitude and longitude."""
 _LANGUAGE = "{http://www.w3.org/XML/1998/namespace}lang"
-_CORNERS = ("LowerCorner", "UpperCorner")
 
 
 def recognise(element: Any) -> str | None:
@@ -119,8 +118,9 @@ def _statement(name: str, text: str, language: str | None) -> tuple[str, Any]:
 def _boxes(element: Any) -> Iterator[str]:
     """Yield the boxes of OGC's ows namespace, without its prefix."""
     for box in element.iterchildren("{*}BoundingBox", "{*}WGS84BoundingBox"):
-        name, corners = etree.QName(box).localname, (_text(corner)[:200] for corner in box.iterchildren("*"))
-        inner = "".join(f"<{tag}>{escape(text)}</{tag}>" for tag, text in zip(_CORNERS, corners, strict=False))
+        name, corners = etree.QName(box).localname, box.iterchildren("{*}LowerCorner", "{*}UpperCorner")
+        texts = ((etree.QName(corner).localname, escape(_text(corner)[:200])) for corner in corners)
+        inner = "".join(f"<{tag}>{text}</{tag}>" for tag, text in texts)
         yield f"<{name} crs={quoteattr(box.get('crs', ''))}>{inner}</{name}>"
 
 
