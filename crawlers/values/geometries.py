@@ -142,7 +142,7 @@ def dcmi(text: str) -> dict[str, str]:
 def box(west: Any, south: Any, east: Any, north: Any) -> Geometry | None:
     """Return a box in degrees: a polygon, or a line or a point if it has no extent.
 
-    One that crosses the 180th meridian is two polygons, as RFC 7946 asks.
+    One that crosses the 180th meridian is two polygons, as RFC 7946 asks. South and north may be swapped.
 
     >>> box(1, "2", 3, "4,5")
     {'type': 'Polygon', 'coordinates': [[[1.0, 2.0], [3.0, 2.0], [3.0, 4.5], [1.0, 4.5], [1.0, 2.0]]]}
@@ -152,7 +152,7 @@ def box(west: Any, south: Any, east: Any, north: Any) -> Geometry | None:
     sides = [degrees(each) for each in (west, south, east, north)]
     if fault(sides) is not None:
         return None
-    west, south, east, north = sides
+    west, east, south, north = sides[0], sides[2], *sorted(sides[1::2])
     if west > east:
         return _merged([*filter(None, (box(west, south, 180, north), box(-180, south, east, north)))])
     corners = [[west, south], [east, south], [east, north], [west, north], [west, south]]
@@ -172,9 +172,7 @@ def fault(sides: Sequence[float | None]) -> str | None:
         return "is 0 on all sides"
     if not _is_on_earth([(west, south), (east, north)]):
         return "is not in degrees, or its sides are swapped"
-    if 0 < west - east < _NARROWEST:
-        return "has its west east of its east"
-    return "has its south north of its north" if south > north else None
+    return "has its west east of its east" if 0 < west - east < _NARROWEST else None
 
 
 def degrees(value: Any) -> float | None:
@@ -403,7 +401,7 @@ def _between(first: Sequence[float], second: Sequence[float], orders: Orders) ->
                 west, east = east, west
             if 0 < west - east < _NARROWEST:
                 west, east = east, west
-            yield from filter(None, [box(west, min(south, north), east, max(south, north))])
+            yield from filter(None, [box(west, south, east, north)])
             return
 
 
