@@ -363,14 +363,19 @@ def frozen(coordinates: Any) -> Any:
 
 
 def _sides(values: list[Any]) -> list[float] | None:
-    """Return west, south, east and north of four numbers, or of six: west, south, low, east, north, high."""
+    """Return west, south, east and north of four numbers, or of six: west, south, low, east, north, high.
+
+    If they do not lie on Earth, the latitudes stand first.
+    """
     if len(values) not in (4, 6) or not all(isinstance(each, str | int | float) for each in values):
         return None
     numbers = [degrees(each) for each in values]
     if len(numbers) == 6:
         numbers = [*numbers[:2], *numbers[3:5]]
     found = [each for each in numbers if each is not None]
-    return found if len(found) == 4 else None
+    if len(found) != 4:
+        return None
+    return found if _is_on_earth([found[:2], found[2:]]) else [found[1], found[0], found[3], found[2]]
 
 
 def _two_corners(values: Any) -> tuple[list[float], list[float]] | None:
