@@ -132,8 +132,14 @@ def _each(record: Record, name: str, written: Any, deepest: int = 2) -> Iterator
 
 
 def _is_one(values: list[Any]) -> bool:
-    """Return whether a list is one value: a box, or numbers that are none."""
-    return is_box(values) or (bool(values) and all(isinstance(each, int | float) for each in values))
+    """Return whether a list is one value: a box, or numbers that are none.
+
+    >>> _is_one(["1.0", "2", "3", "4"]), _is_one([1, 2, 3]), _is_one(["01", "02", "03", "04"])  # which may be codes
+    (True, True, False)
+    """
+    if not values or all(isinstance(each, str) and each.isdecimal() for each in values):
+        return False
+    return is_box(values) or all(isinstance(each, int | float) for each in values)
 
 
 def _is_nothing(value: Any) -> bool:
