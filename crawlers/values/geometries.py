@@ -10,6 +10,7 @@ reference system is named or numbers stand alone, and only the other order lies 
 from __future__ import annotations
 
 import re
+from functools import cache
 from itertools import chain, islice
 from math import isfinite
 from typing import TYPE_CHECKING, Any
@@ -20,6 +21,7 @@ from crawlers.exceptions import AnswerError
 from crawlers.safety import bounds
 from crawlers.values.linked import label
 from crawlers.values.record import parse
+from crawlers.values.tables import csv_rows
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -57,9 +59,7 @@ _WKT = re.compile(rf"(?:<([^<>\s]*+)>|SRID=([0-9]{{1,6}});)?\s*+{_TAGGED}(?=\()"
 _MEMBER = re.compile(rf"{_TAGGED}(?=\()", re.IGNORECASE)
 _RING = re.compile(r"\s*+\(\s*+\(([-+0-9.,eE\s]++)\)\s*+\)\s*+")
 _DCMI = re.compile(r"\s*+\b([A-Za-z]++)\s*+=\s*+([^;=\n]*+)")
-_LATITUDE_FIRST = re.compile(
-    r"(?:urn:(?:x-)?ogc:def:crs:|https?://.*/)EPSG[/:](?:[0-9.]*[/:])?4[0-9]{3}", re.IGNORECASE
-)
+_EPSG = re.compile(r"(?:urn:(?:x-)?ogc:def:crs:|https?://.*/)EPSG[/:](?:[0-9.]*[/:])?([0-9]{4,5})", re.IGNORECASE)
 _EAST_FIRST = re.compile(r".*[/:]CRS:?84h?", re.IGNORECASE)
 
 DCAT_US_SIDES = ("westBoundingLongitude", "southBoundingLatitude", "eastBoundingLongitude", "northBoundingLatitude")
@@ -226,7 +226,14 @@ def _orders(system: str | None) -> Orders:
     system = (system or "")[:_LONGEST_SYSTEM]
     if not system or _EAST_FIRST.fullmatch(system):
         return _LONGITUDE
-    return _LATITUDE_BEFORE if _LATITUDE_FIRST.fullmatch(system) else _LONGITUDE_BEFORE
+    found = _EPSG.fullmatch(system)
+    return _LATITUDE_BEFORE if found and int(found[1]) in _latitude_first() else _LONGITUDE_BEFORE
+
+
+@cache
+def _latitude_first() -> frozenset[int]:
+    rows = csv_rows(__package__, "latitude_first.csv")
+    return frozenset(code for first, last in rows for code in range(int(first), int(last) + 1))
 
 
 # GeoJSON, and coordinates in its form
