@@ -117,6 +117,15 @@ def test_one_polygon_in_three_notations_is_one() -> None:
     assert (found["type"], found) == ("Polygon", geometry(*reversed(texts)))
 
 
+def test_two_polygons_with_the_same_corners_are_two() -> None:
+    rings = ["0 0, 4 0, 4 4, 0 4, 2 2, 0 0", "0 0, 2 2, 4 0, 4 4, 0 4, 0 0"]
+    found = geometry(*(f"POLYGON(({ring}))" for ring in rings))
+    assert found
+    assert (found["type"], len(found["coordinates"])) == ("MultiPolygon", 2)
+    turned = "2 2, 0 4, 4 4, 4 0, 0 0, 2 2"
+    assert geometry(*(f"POLYGON(({ring}))" for ring in (*rings, turned))) == found
+
+
 def test_the_source_is_not_changed() -> None:
     given = {"type": "Polygon", "coordinates": [[[1, 2], [3, 2], [3, 4]]]}
     before = json.dumps(given)

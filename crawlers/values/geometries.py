@@ -348,7 +348,7 @@ def _merged(shapes: list[Geometry]) -> Geometry | None:
         return {"type": "Polygon", "coordinates": coordinates[0]} if is_one else shapes[0]
     polygons = [polygon for shape in shapes for polygon in _polygons(shape["type"], shape["coordinates"])]
     if len(polygons) > 1:  # one polygon in several notations may begin at another corner, and turn the other way
-        unique = {_corners_of(polygon): polygon for polygon in sorted(polygons, key=repr, reverse=True)}
+        unique = {tuple(map(_turned, polygon)): polygon for polygon in sorted(polygons, key=repr, reverse=True)}
         polygons = sorted(unique.values(), key=frozen)
     if len(polygons) == 1:
         return {"type": "Polygon", "coordinates": polygons[0]}
@@ -357,8 +357,12 @@ def _merged(shapes: list[Geometry]) -> Geometry | None:
     return min(shapes, key=lambda shape: (_RANKS.index(shape["type"]), repr(shape["coordinates"])), default=None)
 
 
-def _corners_of(polygon: list[Any]) -> Any:
-    return tuple(frozenset((float(at[0]), float(at[1])) for at in ring) for ring in polygon)
+def _turned(ring: list[Any]) -> Any:
+    """Return a ring's corners from the least one, in the direction whose corners come first."""
+    corners = [(float(at[0]), float(at[1])) for at in ring[:-1]]
+    start = corners.index(min(corners))
+    around = [*corners[start:], *corners[:start]]
+    return min(tuple(around), (around[0], *around[:0:-1]))
 
 
 def frozen(coordinates: Any) -> Any:
