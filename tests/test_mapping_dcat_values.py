@@ -549,7 +549,12 @@ def test_a_box_in_a_text_of_a_node(description: Graph) -> None:
             *("_:a", [Place(geometry={"type": "Point", "coordinates": [1, 2]})], []),
         ),
         ({"_:a": {DCT + "identifier": [Literal("42 15")]}}, "_:a", [], []),
-        ({"_:a": {RDFS + "label": [Literal("Graz")], LOCN + "geometry": [Literal(" ")]}}, "_:a", [Place(name="Graz")], []),
+        (
+            {"_:a": {RDFS + "label": literals("Graz"), LOCN + "geometry": literals(" ")}},
+            "_:a",
+            [Place(name="Graz")],
+            [],
+        ),
     ],
     ids=[
         "a text",

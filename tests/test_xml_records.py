@@ -159,8 +159,8 @@ def test_a_box_in_either_order(crs, name, corners):
     lower, upper = corners
     inner = f"<ows:LowerCorner>{lower}</ows:LowerCorner><ows:UpperCorner>{upper}</ows:UpperCorner>"
     other = f"<ows:UpperCorner>{upper}</ows:UpperCorner><ows:LowerCorner>{lower}</ows:LowerCorner>"
-    for corners in (inner, other):
-        item = record(f'<ows:{name} crs="{crs}">{corners}</ows:{name}>')
+    for written in (inner, other):
+        item = record(f'<ows:{name} crs="{crs}">{written}</ows:{name}>')
         assert item.spatial[0].geometry["coordinates"][0][:3] == [[1.0, 2.0], [3.0, 2.0], [3.0, 4.0]]
 
 

@@ -102,7 +102,7 @@ def geometry(*written: Any) -> Geometry | None:
 
 
 def is_geojson(value: Any) -> bool:
-    """Return whether an object says that it is a shape of GeoJSON, in whatever case, and has its coordinates or parts."""
+    """Return whether an object says that it is a shape of GeoJSON, in whatever case, and has its members."""
     return isinstance(value, dict) and _kind(value) is not None
 
 
@@ -152,7 +152,8 @@ def box(west: Any, south: Any, east: Any, north: Any) -> Geometry | None:
     sides = [degrees(each) for each in (west, south, east, north)]
     if fault(sides) is not None:
         return None
-    west, east, south, north = sides[0], sides[2], *sorted(sides[1::2])
+    west, south, east, north = sides
+    south, north = min(south, north), max(south, north)
     if west > east:
         return _merged([*filter(None, (box(west, south, 180, north), box(-180, south, east, north)))])
     corners = [[west, south], [east, south], [east, north], [west, north], [west, south]]
@@ -540,8 +541,8 @@ def _read(element: Any, orders: Orders) -> Iterator[Geometry]:
 
 
 _BOUNDARIES = ("exterior", "interior", "outerBoundaryIs", "innerBoundaryIs")
-_SHAPES = ("Polygon", "PolygonPatch", "LineString", "LineStringSegment", "Point")
-_SHAPES += ("Envelope", "Box", "BoundingBox", "WGS84BoundingBox")
+_SHAPES = frozenset(("Polygon", "PolygonPatch", "LineString", "LineStringSegment", "Point"))
+_SHAPES |= {"Envelope", "Box", "BoundingBox", "WGS84BoundingBox"}
 
 
 def _local(element: Any) -> str:
@@ -582,8 +583,8 @@ def _positions_of(element: Any) -> list[list[float]]:
 def _described(value: dict[str, Any], deepest: int) -> Iterator[Geometry]:
     """Yield the shapes of an object; a box or a point by its sides only without another one."""
     for words in (_HELD, *((word,) for word in _ROUGH)):
-        if found := [shape for name in words if name in value for shape in _held(name, value[name], deepest)]:
-            yield from found
+        if shapes := [shape for name in words if name in value for shape in _held(name, value[name], deepest)]:
+            yield from shapes
             return
     for names in (*_SIDES, *_PAIRS):
         if all(name in value for name in names):

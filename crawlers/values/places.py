@@ -148,7 +148,7 @@ def _is_nothing(value: Any) -> bool:
     (True, True, False)
     """
     if isinstance(value, dict):
-        return all(each is None or each == [] or each == {} or _is_blank(each) for each in value.values())
+        return all(each in (None, [], {}) or _is_blank(each) for each in value.values())
     return value is None or _is_blank(value)
 
 
