@@ -21,7 +21,7 @@ Document = dict[str, Any]
 
 
 _LEADS_HERE = dict.fromkeys(VOCABULARIES, "has it as the property that leads here")
-_OWN_NAME = {"rdf": "has it as the node's own name"}
+_OWN_NAME = {"rdf": "has it as the node's own name, or as `owl:sameAs` of a blank node"}
 _NO_SERVICES = {"schema_org": "has no services of files"}
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import subprocess
 import sys
@@ -9,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from crawlers.items import Dataset
+from crawlers.store.export.validation import Validation
 from tests.conftest import ROOT, scrapy
 from tests.held import put_ckan, put_rdf
 
@@ -92,6 +95,14 @@ def test_the_catalogue_that_lists_a_dataset_is_looked_at_and_what_it_cites_is_kn
     assert told["urn:x:s"] == of_catalogue[1:]
 
 
+def test_a_catalogue_keeps_its_publisher_whatever_blank_nodes_a_dataset_has(tmp_path: Path) -> None:
+    items = [Dataset(source="town", id="a", title="A", description="All", provenance="Words", languages=["xx-YY"])]
+    report = io.BytesIO()
+    assert list(Validation([], "dcat-ap", report).passing(items, items)) == items
+    (line,) = report.getvalue().splitlines()
+    assert json.loads(line)["results"] == []
+
+
 def test_by_default_it_is_what_dcat_ap_makes_mandatory(town: Path) -> None:
     report = town / "report.jsonl"
     ran = export(town, "--format", "dcat", "--validate", "--report", str(report))
@@ -107,6 +118,14 @@ def test_by_default_it_is_what_dcat_ap_makes_mandatory(town: Path) -> None:
         (["csv", "-o", "x.csv"], "--validate checks DCAT, not csv: name dcat, jsonld, ttl, dcat-us with --format."),
         (["ttl"], "--validate writes a report: name its file with --report FILE, or the export's with -o."),
         (
+            ["ttl", "-o", "{0}/x/../r", "--report", "{0}/r"],
+            "The export and its report can't both be {0}/x/../r: name another file with --report FILE.",
+        ),
+        (
+            ["ttl", "-o", "-", "--report", "-"],
+            "The export and its report can't both be standard output: name another file with --report FILE.",
+        ),
+        (
             ["ttl", "--report", "{0}/r", "--shapes", "{0}/no.ttl"],
             "{0}/no.ttl can't be read: No such file or directory.",
         ),
@@ -117,6 +136,12 @@ def test_a_mistake_is_a_sentence(words: list[str], told: str, town: Path) -> Non
     ran = export(town, "--validate", "--format", *(word.format(town) for word in words))
     assert (ran.returncode, ran.stdout, ran.stderr) == (1, "", f"{told.format(town)}\n")
     assert not (town / "r").exists()
+
+
+def test_a_report_goes_to_standard_output(town: Path) -> None:
+    ran = export(town, "--validate", "--format", "ttl", "-o", str(town / "x.ttl"), "--report", "-")
+    assert (ran.returncode, ran.stderr) == (0, "0 of 2 datasets violate the shapes: see standard output.\n")
+    assert [json.loads(line)["id"] for line in ran.stdout.splitlines()] == ["a", "b"]
 
 
 def test_what_is_no_turtle_is_told(town: Path) -> None:

@@ -47,7 +47,7 @@ class Command(ProjectCommand):
             "--report",
             type=Path,
             metavar="FILE",
-            help="what --validate finds; default: -o's with .validation.jsonl",
+            help="what --validate finds; default: -o's with .validation.jsonl; -: standard output",
         )
 
     def execute(self, args: list[str], opts: argparse.Namespace) -> None:
@@ -60,7 +60,7 @@ class Command(ProjectCommand):
         from crawlers.store.export.target import target
         from crawlers.store.export.writers import BINARY, WRITERS
 
-        file_given = None if str(opts.output) == "-" else opts.output
+        file_given = _file(opts.output)
         if opts.format in BINARY and not file_given:
             raise ExportError(f"{opts.format} is a binary format: name a file with -o FILE.")
         output = self.path("OUTPUT_DIR")
@@ -90,17 +90,38 @@ class Command(ProjectCommand):
 
         if opts.format not in PROFILES:
             raise ExportError(f"--validate checks DCAT, not {opts.format}: name {', '.join(PROFILES)} with --format.")
-        path = opts.report or (opts.output and opts.output.with_name(f"{opts.output.name}.validation.jsonl"))
-        if path is None or (str(opts.output) == "-" and not opts.report):
-            raise ExportError("--validate writes a report: name its file with --report FILE, or the export's with -o.")
+        path = _report_file(_file(opts.output), opts.report)
         from crawlers.store.export.validation import Validation
 
         with target(path) as report:
             validation = Validation(opts.shapes, PROFILES[opts.format], report)
             WRITERS[opts.format](validation.passing(datasets, before), file)
         self.invalid = validation.invalid
-        print_error(f"{validation.invalid} of {validation.datasets} datasets violate the shapes: see {path}.")
+        found = f"{validation.invalid} of {validation.datasets} datasets violate the shapes"
+        print_error(f"{found}: see {path or 'standard output'}.")
 
     def _report(self, sentence: str) -> None:
         self.lost += 1
         print_error(sentence)
+
+
+def _file(given: Path | None) -> Path | None:
+    """Return the file that is named; ``None`` for standard output."""
+    return None if str(given) == "-" else given
+
+
+def _report_file(exported: Path | None, given: Path | None) -> Path | None:
+    """Return the report's file, beside the export's if none is given; ``None`` for standard output.
+
+    Raises:
+        ExportError: there is none, or it is the export's.
+    """
+    if given is None:
+        if exported is None:
+            raise ExportError("--validate writes a report: name its file with --report FILE, or the export's with -o.")
+        return exported.with_name(f"{exported.name}.validation.jsonl")
+    report = _file(given)
+    if (report and report.resolve()) == (exported and exported.resolve()):
+        both = exported or "standard output"
+        raise ExportError(f"The export and its report can't both be {both}: name another file with --report FILE.")
+    return report

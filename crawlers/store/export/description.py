@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from hashlib import sha256
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from crawlers.fields import specs
@@ -9,25 +12,29 @@ from crawlers.items import Dataset
 from crawlers.rdf.graphs import reached
 from crawlers.rdf.namespaces import DCAT, DCT, PROV, TYPE, iris
 from crawlers.rdf.terms import is_blank
+from crawlers.store.export import vocabularies
 from crawlers.store.export.conformity import Conformity
 from crawlers.store.export.iris import iri, minted
 from crawlers.store.export.item_triples import files, item_triples
-from crawlers.store.export.own_triples import own_triples
+from crawlers.store.export.literals import plain
+from crawlers.store.export.own_triples import SAME_AS, is_shared, own_triples
 from crawlers.store.export.profile import profile as rules_of
 from crawlers.store.export.reach import prune, roots
 
 if TYPE_CHECKING:
-    from crawlers.rdf.terms import Graph
+    from crawlers.rdf.terms import Graph, Term
     from crawlers.store.export.iris import Taken
     from crawlers.store.export.nodes import Nodes
     from crawlers.store.export.profile import Profile
 
 _FROM_FILES = ("license", "rights", "access_rights")
 """Fields that an item may have from its files, or from words about rights."""
-_FIELDS = {name: iris(spec.rdf)[0] for name, spec in specs(Dataset).items() if spec.rdf} | {
-    "resources": DCAT + "distribution"
-}
+_READ = {name: iris(spec.rdf) for name, spec in specs(Dataset).items() if spec.rdf}
+_READ["resources"] = (DCAT + "distribution",)
+"""The properties that each field is read from."""
+_FIELDS = {name: found[0] for name, found in _READ.items()}
 """The property of each field that an operator can set."""
+_OF_SEVERAL = {name for name, count in Counter(chain.from_iterable(_READ.values())).items() if count > 1}
 _OWN = {TYPE, DCT + "identifier", DCAT + "theme", DCAT + "distribution", PROV + "qualifiedAttribution"}
 """What a source's own triples say alone: the item has its name, themes, files and agents from other properties."""
 
@@ -55,8 +62,7 @@ def description(dataset: Dataset, taken: Taken, profile: str = "dcat-ap") -> tup
     if not is_series or is_blank(subject) or _asks_for_class(rules):
         about.say(subject, TYPE, DCAT + "Dataset")
     prune(about.graph, kept)
-    if not own:
-        _leave_out_told(about.graph, subject, rules, taken)
+    _tell_apart(about.graph, subject, rules, dataset.source if own else None, taken)
     return about.graph, subject
 
 
@@ -66,37 +72,59 @@ def _asks_for_class(rules: Profile) -> bool:
 
 
 def _name(dataset: Dataset, taken: Taken) -> str:
-    """Return a dataset's IRI; one without is a blank node, unless another one has its identifier or IRI."""
-    identifier = (dataset.identifier or dataset.id).encode(errors="replace").decode()
-    wanted, is_first = iri(dataset.uri), taken.take(f"identifier {identifier}")
-    if not wanted and is_first:
+    """Return a dataset's IRI; one without is a blank node, unless another one has its identifier or IRI.
+
+    A reader of the export calls it by the first of its identifier and its IRI that no earlier one is called by.
+    """
+    identifier, wanted = plain(dataset.identifier) or plain(dataset.id), iri(dataset.uri)
+    called = dict.fromkeys(filter(None, (identifier, wanted)))
+    is_known = any(taken.take(f"identifier {each}") for each in called)
+    if is_known and not wanted:
         return "_:dataset"
-    return taken.first(wanted, minted(dataset.source, dataset.id))
+    return taken.first(wanted if is_known else None, minted(dataset.source, dataset.id))
 
 
 def _merge(about: Nodes, own: Graph, subject: str, dataset: Dataset) -> None:
     """Add to a source's own triples what it says in other vocabularies; the operator's fields replace its own."""
     said, node = about.graph, own[subject]
-    replaced = {_FIELDS[name] for name in dataset.set_by_operator if name in _FIELDS}
+    fields = [name for name in dataset.set_by_operator if _FIELDS.get(name) in said[subject]]
+    replaced, before = {_FIELDS[name] for name in fields}, reached(own, [subject])
+    for name in node.keys() & ({each for field in fields for each in _READ[field]} - _OF_SEVERAL):
+        del node[name]
     left = _OWN - ({DCT + "identifier"} if dataset.uri and subject != iri(dataset.uri) else set())
     if DCT + "rights" in node or any(file.license or file.rights for file in dataset.resources):
         left |= {_FIELDS[name] for name in _FROM_FILES}
     added = {name: each for name, each in said[subject].items() if name in replaced or name not in {*node, *left}}
     node |= added
+    for name in set(before).difference(reached(own, [subject])):
+        del own[name]
     about.graph = own
     for name in reached(said, [each for values in added.values() for each in values]):
         own.setdefault(name, {predicate: each for predicate, each in said[name].items() if predicate != TYPE})
 
 
-def _leave_out_told(nodes: Graph, subject: str, rules: Profile, taken: Taken) -> None:
-    """Of a node that several datasets describe, leave out what it may have once and has from another."""
+def _tell_apart(nodes: Graph, subject: str, rules: Profile, owner: str | None, taken: Taken) -> None:
+    """Describe an agent or a place as a blank node, the same as its IRI, if an earlier dataset described it otherwise.
+
+    Args:
+        owner: the source, if it publishes RDF: all that it says of an IRI is one description.
+    """
+    apart: dict[Term, str] = {}
     for name, node in nodes.items():
-        if name == subject or is_blank(name):
+        if name == subject or is_blank(name) or not is_shared(node):
             continue
-        kinds = set(map(str, node.get(TYPE, ())))
-        once = {
-            rule.property for kind in kinds for rule in rules.get(kind, ()) if rule.most == 1 and rule.property in node
-        }
-        for property_ in sorted(once) if DCAT + "Distribution" not in kinds else ():
-            if not taken.is_new(f"{name} {property_}"):
-                del node[property_]
+        others = {each for each, said in node.items() if not _agrees(taken, name, each, said, owner)} - {TYPE}
+        if owner or name.startswith(vocabularies.EU):  # names in all languages belong to one thing
+            others &= {rule.property for kind in node[TYPE] for rule in rules.get(str(kind), ()) if rule.most == 1}
+        if others:
+            apart[name] = f"_:a{len(apart)}"
+    for node in nodes.values() if apart else ():
+        for predicate, said in node.items():
+            node[predicate] = [apart.get(each, each) for each in said]
+    for iri_, blank in apart.items():
+        nodes[blank] = nodes.pop(str(iri_)) | {SAME_AS: [iri_]}
+
+
+def _agrees(taken: Taken, name: str, predicate: str, said: list[Term], owner: str | None) -> bool:
+    written = repr(sorted(repr(each) for each in said if not is_blank(each)))
+    return taken.agrees(f"{name} {predicate}", sha256(written.encode(errors="replace")).hexdigest(), owner)

@@ -60,7 +60,7 @@ class Taken:
         self.db = sqlite3.connect("", isolation_level=None)  # a temporary file, removed when it is closed
         self.db.execute("PRAGMA journal_mode = OFF")
         self.db.execute("CREATE TABLE taken (iri TEXT PRIMARY KEY, owner TEXT) WITHOUT ROWID")
-        self.db.execute("CREATE TABLE described (iri TEXT PRIMARY KEY) WITHOUT ROWID")
+        self.db.execute("CREATE TABLE described (what TEXT PRIMARY KEY, said TEXT, owner TEXT) WITHOUT ROWID")
 
     def __enter__(self) -> Self:
         self.db.execute("BEGIN")
@@ -95,9 +95,15 @@ class Taken:
         """Return whether an IRI is in use."""
         return self.db.execute("SELECT 1 FROM taken WHERE iri = ?", (name,)).fetchone() is not None
 
-    def is_new(self, name: str) -> bool:
-        """Return whether this is asked for the first time of a name that several datasets may share."""
-        return self._is_new("INSERT OR IGNORE INTO described VALUES (?)", name)
+    def agrees(self, what: str, said: str, owner: str | None) -> bool:
+        """Return whether what is said of something is what was said of it first.
+
+        Args:
+            owner: who may say several things of it: a source whose datasets have one graph.
+        """
+        self._is_new("INSERT OR IGNORE INTO described VALUES (?, ?, ?)", what, said, owner)
+        first = self.db.execute("SELECT said, owner FROM described WHERE what = ?", (what,)).fetchone()
+        return first[0] == said or (bool(owner) and first[1] == owner)
 
     def _is_new(self, statement: str, *values: str | None) -> bool:
         try:

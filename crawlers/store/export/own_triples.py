@@ -8,7 +8,7 @@ from crawlers import kind
 from crawlers.fields import specs
 from crawlers.items import Resource
 from crawlers.rdf.graphs import reached, valid_language
-from crawlers.rdf.namespaces import DC, DCAT, SCHEMA, SCHEMA_HTTPS, TYPE, iris
+from crawlers.rdf.namespaces import DC, DCAT, DCT, FOAF, ORG, OWL, SCHEMA, SCHEMA_HTTPS, TYPE, VCARD, iris
 from crawlers.rdf.terms import Literal, Term, is_blank
 from crawlers.store.export.iris import iri, minted
 from crawlers.store.export.literals import plain, printable
@@ -30,6 +30,16 @@ _OF_FILES = {
     if other.startswith(_OTHERS)
 }
 """What says a field of a file in other vocabularies, and the property that DCAT has for it."""
+_SHARED = {
+    *(FOAF + name for name in ("Agent", "Group", "Organization", "Person")),
+    *(VCARD + name for name in ("Group", "Individual", "Kind", "Organization")),
+    *(schema + name for schema in (SCHEMA, SCHEMA_HTTPS) for name in ("Organization", "Person", "Place")),
+    ORG + "Organization",
+    DCT + "Location",
+}
+"""Agents and places: what many datasets describe, each in its words."""
+SAME_AS = OWL + "sameAs"
+"""What a blank node says that describes a shared thing otherwise than the thing's own node."""
 
 
 def own_triples(dataset: Dataset, subject: str, taken: Taken) -> Graph:
@@ -48,15 +58,21 @@ def own_triples(dataset: Dataset, subject: str, taken: Taken) -> Graph:
     names = _names(nodes, own, subject)
     files = [each for link in _FILES for each in nodes.get(own, {}).get(link, ())]
     described_files = [str(each) for each in files if each in names]
+    same: dict[str, str] = {}
     for name in [name for name, written in names.items() if name not in (own, *described_files) and taken.has(written)]:
-        del names[name]  # another dataset, or its file: only cited
+        written = names.pop(name)  # another dataset, or its file: only cited
+        if is_shared(nodes[name]):
+            names[name] = f"_:s{len(same)}"
+            same[names[name]] = written
     for number, each in enumerate(dict.fromkeys(described_files)):
-        if not is_blank(each):
+        if not is_blank(each) and each != own:  # a dataset may be its own file
             other = minted(dataset.source, dataset.id, each, str(number))
             names[each] = taken.first(names[each], other, dataset.source)
     blank = dict.fromkeys(each for node in nodes.values() for values in node.values() for each in values)
     cited = {str(each): f"_:c{number}" for number, each in enumerate(blank) if isinstance(each, str) and is_blank(each)}
     described = {names[name]: _node(node, cited | names) for name, node in nodes.items() if name in names}
+    for name, written in same.items():
+        described[name][SAME_AS] = [written]
     if subject in described:
         _restate(described, subject, [names[each] for each in described_files])
     return described
@@ -85,6 +101,11 @@ def _names(nodes: Graph, own: str, subject: str) -> dict[str, str]:
         if written and written != subject and name != own:
             names[name] = written
     return names
+
+
+def is_shared(node: Node) -> bool:
+    """Return whether a node is an agent or a place."""
+    return not _SHARED.isdisjoint(node.get(TYPE, ()))
 
 
 def _is_part(node: Node) -> bool:

@@ -41,14 +41,11 @@ class Result(NamedTuple):
 
 
 class _Names(Taken):
-    """The names of an export whose datasets are looked at one by one, each with all that it says; and their classes."""
+    """The names of an export, and the classes of its datasets."""
 
     def __init__(self) -> None:
         super().__init__()
         self.db.execute("CREATE TABLE classes (iri TEXT PRIMARY KEY, classes TEXT) WITHOUT ROWID")
-
-    def is_new(self, name: str) -> bool:
-        return True
 
     def keep(self, name: str, classes: Iterable[Term]) -> None:
         values = (name, "\n".join(map(str, classes)))
@@ -91,26 +88,26 @@ class Validation:
             before: the same datasets, which are read first: one may cite another, whose class counts.
         """
         with _Names() as known:
-            for nodes, subject, _ in self._described(before, known):
+            for nodes, subject, _, _ in self._described(before, known):
                 if not is_blank(subject):
                     known.keep(subject, nodes[subject][TYPE])
             with _Names() as taken:
-                for nodes, subject, dataset in self._described(datasets, taken):
-                    self._validate(nodes, subject, dataset, known)
+                for nodes, subject, dataset, catalogue in self._described(datasets, taken):
+                    self._validate(nodes, subject, dataset, catalogue, known)
                     yield dataset
 
-    def _described(self, datasets: Iterable[Dataset], taken: Taken) -> Iterator[tuple[Graph, str, Dataset]]:
-        """Yield each dataset's graph, with the node of its catalogue."""
+    def _described(self, datasets: Iterable[Dataset], taken: Taken) -> Iterator[tuple[Graph, str, Dataset, Graph]]:
+        """Yield each dataset's graph, and that of its catalogue."""
         for source, held in groupby(datasets, key=lambda dataset: dataset.source):
             first = next(held)
             graph_, catalogue = of_source(source, first)
             taken.take(catalogue)
             for dataset in chain([first], held):
                 nodes, subject = description(dataset, taken, self.profile)
-                listed = graph_[catalogue] | {DCAT + "dataset": [subject]}
-                yield graph_ | nodes | {catalogue: listed}, subject, dataset
+                nodes.setdefault(catalogue, {})[DCAT + "dataset"] = [subject]
+                yield nodes, subject, dataset, graph_
 
-    def _validate(self, nodes: Graph, subject: str, dataset: Dataset, known: _Names) -> None:
+    def _validate(self, nodes: Graph, subject: str, dataset: Dataset, catalogue: Graph, known: _Names) -> None:
         cited = {
             each for node in nodes.values() for values in node.values() for each in values if isinstance(each, str)
         }
@@ -118,16 +115,18 @@ class Validation:
         for name in cited - nodes.keys():
             if classes := known.classes(name):
                 others[name] = {TYPE: classes}
-        _, report, _ = self.pyshacl.validate(rdflib_graph(nodes | others), shacl_graph=self.shapes, inplace=True)
+        found = rdflib_graph(nodes | others)
+        found += rdflib_graph(catalogue)  # whose blank nodes have names of their own
+        _, report, _ = self.pyshacl.validate(found, shacl_graph=self.shapes, inplace=True)
         results = (one for one in _results(report) if one.node not in others)
-        found = sorted(results, key=lambda result: tuple(map(str, result)))
-        violations = sum(one.severity == "Violation" for one in found)
+        told = sorted(results, key=lambda result: tuple(map(str, result)))
+        violations = sum(one.severity == "Violation" for one in told)
         self.datasets += 1
         self.invalid += bool(violations)
         line: dict[str, Any] = {"source": dataset.source, "id": dataset.id}
         line |= {"iri": None if is_blank(subject) else subject, "conforms": not violations}
-        line |= {"violations": violations, "warnings": len(found) - violations}
-        self.report.write(strict_json.line(line | {"results": [one._asdict() for one in found[:_MOST]]}))
+        line |= {"violations": violations, "warnings": len(told) - violations}
+        self.report.write(strict_json.line(line | {"results": [one._asdict() for one in told[:_MOST]]}))
 
 
 def installed() -> Any:

@@ -9,7 +9,7 @@ from crawlers import values
 from crawlers.items import Agent
 from crawlers.kinds.dcat.mapping.description import properties, remembered
 from crawlers.rdf.namespaces import ADMS, DC, DCAT, DCT, FOAF, GEODCATAP, ORG, PROV, SCHEMA, SCHEMA_HTTPS, TYPE, VCARD
-from crawlers.rdf.terms import Literal, is_blank
+from crawlers.rdf.terms import Literal
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -109,8 +109,7 @@ def agent(node: Description, role: str | None) -> Agent:
 
 @remembered
 def _described(node: Description) -> dict[str, Any]:
-    uri = None if is_blank(node.term) else node.term
-    return {"name": _name(node), "uri": uri, "email": node.read(email, *_EMAILS), "url": node.url(*_PAGES)}
+    return {"name": _name(node), "uri": node.iri, "email": node.read(email, *_EMAILS), "url": node.url(*_PAGES)}
 
 
 def _written(text: str, role: str | None) -> Agent:

@@ -10,8 +10,8 @@ from crawlers import values
 from crawlers.fields import specs
 from crawlers.items import Flaw
 from crawlers.kinds.dcat.mapping import translations
-from crawlers.rdf.namespaces import DCT, FOAF, RDF, RDFS, SCHEMA, SCHEMA_HTTPS, SKOS, VCARD, iris
-from crawlers.rdf.terms import Literal
+from crawlers.rdf.namespaces import DCT, FOAF, OWL, RDF, RDFS, SCHEMA, SCHEMA_HTTPS, SKOS, VCARD, iris
+from crawlers.rdf.terms import Literal, is_blank
 from crawlers.values.record import FLAWS, MORE_FLAWS, Record
 
 if TYPE_CHECKING:
@@ -53,6 +53,15 @@ class Description(Record):
     def at(self, term: Term) -> Description:
         """Return what the source says of another node."""
         return Description(self.nodes, term, self.language, self.flaws)
+
+    @property
+    def iri(self) -> str | None:
+        """The node's IRI, or the one that a blank node is the same as."""
+        if not is_blank(self.term):
+            return self.term if isinstance(self.term, str) else None
+        return min(
+            (each for each in self.terms(OWL + "sameAs") if isinstance(each, str) and not is_blank(each)), default=None
+        )
 
     def content(self) -> tuple[Any, ...] | None:
         """Return what equal nodes have in common; ``None`` if the node leads to others that are described."""

@@ -73,8 +73,8 @@ def _in_one_language(values: list[Term], language: str | None) -> list[Term]:
 
 def _described(node: Description) -> Place | None:
     """Return the place of an IRI or a blank node."""
-    uri, fields = str(node.term), node.fields
-    place = Place(name=label(fields, _NAMES, node.language), code=places.country(uri), uri=_uri(uri, fields))
+    uri, fields = node.iri, node.fields
+    place = Place(name=label(fields, _NAMES, node.language), code=places.country(uri), uri=uri or _unit(fields))
     if fields:
         rough = {name: fields[name] for name in _ROUGH if name in fields}
         exact = [*_shapes(node.nodes, {name: each for name, each in fields.items() if name not in rough}, _DEEPEST)]
@@ -85,9 +85,7 @@ def _described(node: Description) -> Place | None:
     return place if place.name or place.uri or place.geometry else None
 
 
-def _uri(iri: str, node: Node) -> str | None:
-    if not is_blank(iri):
-        return iri
+def _unit(node: Node) -> str | None:
     units = (each for predicate in _UNITS for each in node.get(predicate, ()))
     return min((each for each in units if isinstance(each, str) and not is_blank(each)), default=None)
 
