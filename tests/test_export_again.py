@@ -433,6 +433,130 @@ def test_a_place_comes_back_in_the_notations_that_it_came_in(value: str, tmp_pat
     ]
 
 
+def said_and_held(turtle: str, output: Path, source: str = "rdf") -> list[Dataset]:
+    """The datasets of a source that says this."""
+    prefixes = "".join(f"@prefix {name}: <{iri_}> .\n" for name, iri_ in PREFIXES.items())
+    put_rdf(output, source, (prefixes + turtle).encode())
+    return held(output)
+
+
+def test_a_dataset_that_is_its_own_file_keeps_what_its_source_says(tmp_path: Path) -> None:
+    (item,) = said_and_held(
+        '<urn:x:1> a dcat:Dataset ; dct:title "Rain"@en, "Regen"@de ; <urn:x:unit> "mm" ;'
+        " dcat:distribution <urn:x:1> ; dcat:downloadURL <https://example.org/f> .",
+        tmp_path,
+    )
+    with Taken() as taken:
+        nodes, subject = description(item, taken)
+    assert subject == "urn:x:1"
+    assert len(nodes[subject][DCT + "title"]) == 2
+    assert [str(each.value) for each in nodes[subject]["urn:x:unit"]] == ["mm"]  # type: ignore[union-attr]
+    assert again([item])[0].resources == item.resources
+
+
+def test_two_records_that_share_an_iri_keep_what_each_says_of_it() -> None:
+    def record(name: str, longitude: int, country: str = "urn:x:place") -> Dataset:
+        where = Place(name="Kenya", uri=country, geometry={"type": "Point", "coordinates": [longitude, 2]})
+        desk = Agent(name=name, email=f"{name}@example.org", uri="urn:x:desk", role="contact")
+        return Dataset(
+            source="s",
+            id=name,
+            identifier=name,
+            publisher=Agent(name=name, uri="urn:x:office"),
+            contacts=[desk],
+            spatial=[where],
+        )
+
+    kenya = f"{vocabularies.EU}country/KEN"
+    items = [record("ana", 1), record("bob", 3), record("eve", 1), record("jo", 1, kenya), record("mo", 3, kenya)]
+    for before, back in zip(items, again(items), strict=True):
+        assert (back.publisher.name, back.publisher.uri) == (before.publisher.name, "urn:x:office")
+        assert [(one.name, one.email, one.uri) for one in back.contacts] == [
+            (before.id, f"{before.id}@example.org", "urn:x:desk")
+        ]
+        assert [(one.name, one.uri, one.geometry) for one in back.spatial] == [
+            (one.name, one.uri, one.geometry) for one in before.spatial
+        ]
+        assert back.spatial[0].code == ("KEN" if before.spatial[0].uri == kenya else None)
+
+
+OF_TWO = """
+<urn:x:{0}> a dcat:Dataset ; dct:title "{0}" ; dct:spatial <urn:x:l> ; dct:publisher <urn:x:p> .
+<urn:x:p> a foaf:Agent ; foaf:name "{1}" .
+<urn:x:l> a dct:Location ; locn:geometry "POINT({2})"^^geo:wktLiteral .
+"""
+
+
+def test_two_sources_that_share_an_iri_do_not_give_it_two_shapes(tmp_path: Path) -> None:
+    said_and_held(OF_TWO.format("a", "Office", "1 2") + OF_TWO.format("a2", "Office", "1 2"), tmp_path, "first")
+    items = said_and_held(OF_TWO.format("b", "Bureau", "3 4"), tmp_path, "second")
+    for format_, names in (("ttl", 2), ("dcat-us", 1)):
+        form = FORMATS[".ttl"] if format_ == "ttl" else FORMATS[".jsonld"]
+        nodes = graph(each.triple for each in pyoxigraph.parse(written(format_, items), format=form))
+        assert len(nodes["urn:x:l"][LOCN + "geometry"]) == 1
+        assert len(nodes["urn:x:p"][FOAF + "name"]) == names, "a name in two words is no fault in DCAT-AP"
+        assert [len(nodes[f"urn:x:{name}"][DCT + "spatial"]) for name in ("a", "a2", "b")] == [1, 1, 1]
+    assert [(one.spatial[0].uri, one.spatial[0].geometry) for one in again(items)] == [
+        ("urn:x:l", {"type": "Point", "coordinates": place}) for place in ([1.0, 2.0], [1.0, 2.0], [3.0, 4.0])
+    ]
+
+
+def test_an_agent_whose_iri_is_a_dataset_of_another_source_keeps_its_name(tmp_path: Path) -> None:
+    said_and_held('<urn:x:d> a dcat:Dataset ; dct:title "A" .', tmp_path, "first")
+    said = (
+        '<urn:x:e> a dcat:Dataset ; dct:title "B" ; dct:publisher <urn:x:d> . <urn:x:d> a foaf:Agent ; foaf:name "N" .'
+    )
+    first, second = again(said_and_held(said, tmp_path, "second"))
+    assert (first.title, second.title) == ("A", "B")
+    assert (second.publisher.name, second.publisher.uri) == ("N", "urn:x:d")
+
+
+REPLACED = """
+<urn:x:1> a dcat:Dataset ; dct:title "T" ; dct:publisher {0} ; dc:publisher "Old" ;
+    dcat:theme [ skos:prefLabel "Rain" ] ; dcat:keyword "old" ; dc:subject "old" ; schema:keywords "old" ;
+    dct:rights "Kept" ; dct:creator [ foaf:name "Kept" ] .
+{0} foaf:name "Old" ; foaf:mbox <mailto:old@example.org> .
+"""
+
+
+@pytest.mark.parametrize("publisher", ["_:p", "<urn:x:p>"])
+def test_nothing_is_left_of_what_the_operator_replaced(publisher: str, tmp_path: Path) -> None:
+    (item,) = said_and_held(REPLACED.format(publisher), tmp_path)
+    fields = {"publisher": "Office", "tags": ["new"], "license": "CC0-1.0"}
+    Curation.from_arguments({"overrides": json.dumps(fields)}).amend(item)
+    body = written("ttl", [item]).decode()
+    assert [word in body for word in ("Old", "old", "urn:x:p", "Office", '"new"', "CC0")] == [False] * 3 + [True] * 3
+    assert body.count('"Kept"') == 2
+    assert "Rain" in body
+
+
+IRI = "http://example.org/2"
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        [{"identifier": IRI, "id": IRI}, {"uri": IRI, "id": IRI}],
+        [{"uri": IRI, "id": IRI}, {"identifier": IRI, "id": IRI}],
+        [{"uri": "urn:x:1", "identifier": IRI, "id": IRI}, {"uri": IRI, "id": IRI}],
+        [{"uri": "urn:x:1", "id": "a"}, {"uri": IRI, "identifier": "a", "id": "a"}, {"identifier": IRI, "id": IRI}],
+        [{"identifier": name, "id": name} for name in ("y", "y\x07", " y", "y\n", "x  z", "x z")],
+    ],
+)
+def test_a_reader_can_call_each_dataset_by_a_name_of_its_own(given: list[dict[str, str]]) -> None:
+    items = [Dataset(source=str(number), title="T", **each) for number, each in enumerate(given)]
+    used: set[str] = set()
+    with Taken() as taken:
+        for item in items:
+            nodes, subject = description(item, taken)
+            (identifier,) = nodes[subject][DCT + "identifier"]
+            assert isinstance(identifier, Literal)
+            free = [name for name in (identifier.value, subject) if name not in used]
+            assert free, item
+            assert free[0] != "_:dataset", item
+            used.add(free[0])
+
+
 # Nothing made up
 
 
@@ -593,130 +717,6 @@ def test_what_of_a_data_json_has_no_field_is_documented(tmp_path: Path) -> None:
     body = written("ttl", held(tmp_path)).decode()
     assert "https://example.org/kept" in body
     assert "lost" not in body
-
-
-def said_and_held(turtle: str, output: Path, source: str = "rdf") -> list[Dataset]:
-    """The datasets of a source that says this."""
-    prefixes = "".join(f"@prefix {name}: <{iri_}> .\n" for name, iri_ in PREFIXES.items())
-    put_rdf(output, source, (prefixes + turtle).encode())
-    return held(output)
-
-
-def test_a_dataset_that_is_its_own_file_keeps_what_its_source_says(tmp_path: Path) -> None:
-    (item,) = said_and_held(
-        '<urn:x:1> a dcat:Dataset ; dct:title "Rain"@en, "Regen"@de ; <urn:x:unit> "mm" ;'
-        " dcat:distribution <urn:x:1> ; dcat:downloadURL <https://example.org/f> .",
-        tmp_path,
-    )
-    with Taken() as taken:
-        nodes, subject = description(item, taken)
-    assert subject == "urn:x:1"
-    assert len(nodes[subject][DCT + "title"]) == 2
-    assert [str(each.value) for each in nodes[subject]["urn:x:unit"]] == ["mm"]  # type: ignore[union-attr]
-    assert again([item])[0].resources == item.resources
-
-
-def test_two_records_that_share_an_iri_keep_what_each_says_of_it() -> None:
-    def record(name: str, longitude: int, country: str = "urn:x:place") -> Dataset:
-        where = Place(name="Kenya", uri=country, geometry={"type": "Point", "coordinates": [longitude, 2]})
-        desk = Agent(name=name, email=f"{name}@example.org", uri="urn:x:desk", role="contact")
-        return Dataset(
-            source="s",
-            id=name,
-            identifier=name,
-            publisher=Agent(name=name, uri="urn:x:office"),
-            contacts=[desk],
-            spatial=[where],
-        )
-
-    kenya = f"{vocabularies.EU}country/KEN"
-    items = [record("ana", 1), record("bob", 3), record("eve", 1), record("jo", 1, kenya), record("mo", 3, kenya)]
-    for before, back in zip(items, again(items), strict=True):
-        assert (back.publisher.name, back.publisher.uri) == (before.publisher.name, "urn:x:office")
-        assert [(one.name, one.email, one.uri) for one in back.contacts] == [
-            (before.id, f"{before.id}@example.org", "urn:x:desk")
-        ]
-        assert [(one.name, one.uri, one.geometry) for one in back.spatial] == [
-            (one.name, one.uri, one.geometry) for one in before.spatial
-        ]
-        assert back.spatial[0].code == ("KEN" if before.spatial[0].uri == kenya else None)
-
-
-OF_TWO = """
-<urn:x:{0}> a dcat:Dataset ; dct:title "{0}" ; dct:spatial <urn:x:l> ; dct:publisher <urn:x:p> .
-<urn:x:p> a foaf:Agent ; foaf:name "{1}" .
-<urn:x:l> a dct:Location ; locn:geometry "POINT({2})"^^geo:wktLiteral .
-"""
-
-
-def test_two_sources_that_share_an_iri_do_not_give_it_two_shapes(tmp_path: Path) -> None:
-    said_and_held(OF_TWO.format("a", "Office", "1 2") + OF_TWO.format("a2", "Office", "1 2"), tmp_path, "first")
-    items = said_and_held(OF_TWO.format("b", "Bureau", "3 4"), tmp_path, "second")
-    for format_, names in (("ttl", 2), ("dcat-us", 1)):
-        form = FORMATS[".ttl"] if format_ == "ttl" else FORMATS[".jsonld"]
-        nodes = graph(each.triple for each in pyoxigraph.parse(written(format_, items), format=form))
-        assert len(nodes["urn:x:l"][LOCN + "geometry"]) == 1
-        assert len(nodes["urn:x:p"][FOAF + "name"]) == names, "a name in two words is no fault in DCAT-AP"
-        assert [len(nodes[f"urn:x:{name}"][DCT + "spatial"]) for name in ("a", "a2", "b")] == [1, 1, 1]
-    assert [(one.spatial[0].uri, one.spatial[0].geometry) for one in again(items)] == [
-        ("urn:x:l", {"type": "Point", "coordinates": place}) for place in ([1.0, 2.0], [1.0, 2.0], [3.0, 4.0])
-    ]
-
-
-def test_an_agent_whose_iri_is_a_dataset_of_another_source_keeps_its_name(tmp_path: Path) -> None:
-    said_and_held('<urn:x:d> a dcat:Dataset ; dct:title "A" .', tmp_path, "first")
-    said = (
-        '<urn:x:e> a dcat:Dataset ; dct:title "B" ; dct:publisher <urn:x:d> . <urn:x:d> a foaf:Agent ; foaf:name "N" .'
-    )
-    first, second = again(said_and_held(said, tmp_path, "second"))
-    assert (first.title, second.title) == ("A", "B")
-    assert (second.publisher.name, second.publisher.uri) == ("N", "urn:x:d")
-
-
-REPLACED = """
-<urn:x:1> a dcat:Dataset ; dct:title "T" ; dct:publisher {0} ; dc:publisher "Old" ;
-    dcat:theme [ skos:prefLabel "Rain" ] ; dcat:keyword "old" ; dc:subject "old" ; schema:keywords "old" ;
-    dct:rights "Kept" ; dct:creator [ foaf:name "Kept" ] .
-{0} foaf:name "Old" ; foaf:mbox <mailto:old@example.org> .
-"""
-
-
-@pytest.mark.parametrize("publisher", ["_:p", "<urn:x:p>"])
-def test_nothing_is_left_of_what_the_operator_replaced(publisher: str, tmp_path: Path) -> None:
-    (item,) = said_and_held(REPLACED.format(publisher), tmp_path)
-    fields = {"publisher": "Office", "tags": ["new"], "license": "CC0-1.0"}
-    Curation.from_arguments({"overrides": json.dumps(fields)}).amend(item)
-    body = written("ttl", [item]).decode()
-    assert [word in body for word in ("Old", "old", "urn:x:p", "Office", '"new"', "CC0")] == [False] * 3 + [True] * 3
-    assert body.count('"Kept"') == 2
-    assert "Rain" in body
-
-
-IRI = "http://example.org/2"
-
-
-@pytest.mark.parametrize(
-    "given",
-    [
-        [{"identifier": IRI, "id": IRI}, {"uri": IRI, "id": IRI}],
-        [{"uri": IRI, "id": IRI}, {"identifier": IRI, "id": IRI}],
-        [{"uri": "urn:x:1", "identifier": IRI, "id": IRI}, {"uri": IRI, "id": IRI}],
-        [{"uri": "urn:x:1", "id": "a"}, {"uri": IRI, "identifier": "a", "id": "a"}, {"identifier": IRI, "id": IRI}],
-        [{"identifier": name, "id": name} for name in ("y", "y\x07", " y", "y\n", "x  z", "x z")],
-    ],
-)
-def test_a_reader_can_call_each_dataset_by_a_name_of_its_own(given: list[dict[str, str]]) -> None:
-    items = [Dataset(source=str(number), title="T", **each) for number, each in enumerate(given)]
-    used: set[str] = set()
-    with Taken() as taken:
-        for item in items:
-            nodes, subject = description(item, taken)
-            (identifier,) = nodes[subject][DCT + "identifier"]
-            assert isinstance(identifier, Literal)
-            free = [name for name in (identifier.value, subject) if name not in used]
-            assert free, item
-            assert free[0] != "_:dataset", item
-            used.add(free[0])
 
 
 # Shapes
