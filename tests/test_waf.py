@@ -645,6 +645,13 @@ def test_a_page_for_people_in_place_of_a_folder_is_asked_for_once_more(tmp_path,
     assert len(asked) == len(DEEP) + 1 - 4, "nothing below it is asked for"
 
 
+def test_a_first_page_with_folders_may_have_a_form_for_a_login(tmp_path):
+    form = '<h2>Sign in</h2><form><input type="password"></form><a href="/meta/sub/">sub</a>'
+    files = {"/meta/": form} | {path: body for path, body in DEEP.items() if path.startswith("/meta/sub/")}
+    done, asked = walked(files, tmp_path)
+    assert (done.judged, done.errors, sorted(asked)) == (("complete", 3, 3), [], sorted(files))
+
+
 def test_an_address_that_is_no_folder_is_asked_for_once(tmp_path):
     done, asked = walked({"/meta/": "<p>Welcome</p>"}, tmp_path)
     assert (done.kinds(), len(asked)) == ({"unproven": 1}, 1)

@@ -100,8 +100,9 @@ class Folders(Tree[Place]):
             await in_turns(folder.read())
             await in_turns(map(found.append, folder.entries(root)))
         is_named = is_listing(response.body) and response.url.partition("?")[0].startswith(root)
-        has_records = any(each.what == "record" for each in found)
-        other = None if is_named or has_records else other_answers.named(response, "a folder", spider="waf")
+        leads_on = ("record",) if walk.ask.root else ("record", "folder")  # a first page may have a login form
+        is_folder = is_named or any(each.what in leads_on for each in found)
+        other = None if is_folder else other_answers.named(response, "a folder", spider="waf")
         if other or folder is None or not (is_named or any(each.what != "left" for each in found)):
             message = f"the page is not a directory listing, and names no record below {root}"
             raise AnswerError("unproven", f"{message}: {other}" if other else message)
