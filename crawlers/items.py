@@ -496,7 +496,7 @@ class Dataset:
         "places",
         "The places that the data cover.",
         label="Places",
-        rdf="dct:spatial dcat:spatial schema:spatialCoverage",
+        rdf="dct:spatial dcat:spatial schema:spatialCoverage dcat-us:geographicBoundingBox",
         data_json="spatial geographicBoundingBox",
         schema_org="spatialCoverage spatial",
         ckan="spatial spatial_text spatial_uri spatial_coverage geographic_coverage",

@@ -16,18 +16,19 @@ import pytest
 import rdflib
 from rdflib import SH
 
-from crawlers.items import Agent, Dataset, Place
+from crawlers.items import Agent, Dataset, Place, Relation, Resource, Service
 from crawlers.kinds.dcat import mapping as rdf
 from crawlers.kinds.dcat.description import Descriptions
 from crawlers.rdf.authorities import labels
 from crawlers.rdf.dcat_context import PREFIXES
 from crawlers.rdf.graphs import graph
-from crawlers.rdf.namespaces import DCAT, DCAT_US, DCT, FOAF, LOCN, TYPE, VCARD
+from crawlers.rdf.namespaces import DCAT, DCAT_US, DCT, FOAF, LOCN, RDF, TYPE, VCARD
 from crawlers.rdf.terms import Literal
 from crawlers.store.export import holdings, vocabularies
 from crawlers.store.export.description import description
 from crawlers.store.export.iris import Taken, iri
 from crawlers.store.export.literals import plain
+from crawlers.store.export.terms import label
 from crawlers.store.export.writers import WRITERS
 from crawlers.values.curation import Curation
 from crawlers.values.file_types import file_type
@@ -38,6 +39,7 @@ from tests.site import Answer, Site
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
     from pathlib import Path
+
 
 SEMIC = SHARED / "semic"
 BASE = "http://data.test.org/"
@@ -178,6 +180,10 @@ def format_of(value: str | None) -> str | None:
     return known.iri if known else value
 
 
+def _addressed(service: dict[str, Any]) -> dict[str, Any]:
+    return service | {"endpoint_url": service["endpoint_url"] if "://" in (service["endpoint_url"] or "") else None}
+
+
 NORMALISED: dict[str, Callable[[dict[str, Any], dict[str, Any]], bool]] = {
     "id": lambda a, b: b["id"] in (a["id"], a["identifier"], a["uri"]),
     "identifier": lambda a, b: b["identifier"] in (a["identifier"], a["id"]),
@@ -189,9 +195,12 @@ NORMALISED: dict[str, Callable[[dict[str, Any], dict[str, Any]], bool]] = {
     "relations": lambda a, b: relations(a["relations"]) == relations(b["relations"]),
     "access_rights": lambda a, b: coded(a["access_rights"]) == coded(b["access_rights"]),
     "spatial": lambda a, b: places(a["spatial"], b["spatial"]),
+    "rights": lambda a, b: not a["rights"] and any(one["rights"] for one in a["resources"]),
     "country": lambda a, b: a["country"] in (b["country"], None),
 }
 OF_FILES: dict[str, Callable[[dict[str, Any], dict[str, Any]], bool]] = {
+    "url": lambda a, b: b["url"] == a["download_url"] and a["access_url"] not in (a["url"], None),
+    "access_services": lambda a, b: text(list(map(_addressed, a["access_services"]))) == text(b["access_services"]),
     "id": lambda a, b: a["document"] is not None or a["id"] in (b["id"], a["dataset_id"], a["url"]),
     "download_url": lambda a, b: b["download_url"] == a["url"] and a["access_url"] not in (a["url"], None),
     "title": lambda a, b: text(a["title"]) in (text(b["title"]), None) or a["title"].endswith(" resource"),
@@ -200,9 +209,10 @@ OF_FILES: dict[str, Callable[[dict[str, Any], dict[str, Any]], bool]] = {
     "format": lambda a, b: format_of(a["format"]) == format_of(b["format"]) or not a["format"],
     "license": lambda a, b: licenses(a["license"], b["license"]),
 }
-NO_RDF = {"kind", "source", "name", "document", "stored", "metadata_source", "metadata_url", "retrieved", "flaws"} | {
-    *("set_by_operator", "torn", "aliases", "data_modified", "metadata_modified", "caveats", "resources", "dataset_id")
+OF_THE_CRAWL = {"kind", "source", "document", "stored", "metadata_source", "metadata_url", "retrieved", "flaws"} | {
+    *("set_by_operator", "torn", "resources", "dataset_id")
 }
+NO_RDF = {"name", "aliases", "data_modified", "metadata_modified", "caveats"}
 
 
 def file_key(file: dict[str, Any]) -> tuple[str, ...]:
@@ -220,7 +230,7 @@ def paired(before: list[dict[str, Any]], back: list[dict[str, Any]]) -> Iterator
 
 def compared(table: Table, before: dict[str, Any], back: dict[str, Any], rules: dict[str, Any], prefix: str) -> None:
     whose = f"{before.get('source', '')} {before['id']}"
-    for name in before.keys() - NO_RDF:
+    for name in before.keys() - NO_RDF - OF_THE_CRAWL:
         rule = rules.get(name)
         same = text(before[name]) == text(back[name]) or bool(rule and rule(before, back))
         table.compare(prefix + name, before[name], back[name], whose, same)
@@ -258,7 +268,7 @@ def test_what_may_differ_is_documented_with_a_reason() -> None:
     rows = [line.strip("| ").split(" | ") for line in section.splitlines() if line.startswith("| `")]
     assert all(len(row) == 3 and row[2] for row in rows)
     documented = {name for row in rows for name in re.findall(r"`([a-z_.]+)`", row[0])}
-    assert documented == NORMALISED.keys() | {f"resources.{name}" for name in OF_FILES}
+    assert documented == NORMALISED.keys() | {f"resources.{name}" for name in OF_FILES} | NO_RDF
 
 
 # Triples
@@ -547,6 +557,152 @@ def test_a_reader_can_call_each_dataset_by_a_name_of_its_own(given: list[dict[st
             used.add(free[0])
 
 
+# Nothing made up
+
+
+def told(turtle: str, output: Path, profile: str = "dcat-ap") -> dict[str, Any]:
+    """What an export says of the only dataset of a source that publishes RDF."""
+    prefixes = "".join(f"@prefix {name}: <{iri_}> .\n" for name, iri_ in PREFIXES.items())
+    put_graph(output, "rdf", pyoxigraph.parse(prefixes + turtle, format=FORMATS[".ttl"]))
+    (item,) = held(output)
+    with Taken() as taken:
+        return description(item, taken, profile)[0]
+
+
+@pytest.mark.parametrize("profile", ["dcat-ap", "dcat-us"])
+@pytest.mark.parametrize(
+    "name", ["dct:source", "dct:hasVersion", "dcat:inSeries", "dct:relation", "dcat:accessService"]
+)
+@pytest.mark.parametrize("cited", ["<urn:x:2>", "_:cited"])
+def test_a_thing_that_is_only_cited_is_no_dataset(profile: str, name: str, cited: str, tmp_path: Path) -> None:
+    owner = "<urn:x:file>" if name == "dcat:accessService" else "<urn:x:1>"
+    found = told(
+        f"""
+        <urn:x:1> a dcat:Dataset ; dct:title "T" ; dct:description "D" ; dcat:distribution <urn:x:file> ;
+            dcat:qualifiedRelation [ dct:relation {cited} ; dcat:hadRole <urn:x:role> ] .
+        <urn:x:file> a dcat:Distribution ; dcat:accessURL <https://example.org/f> . {owner} {name} {cited} .
+        {cited} dct:title "Field survey" ; dct:description "On paper" ; dct:identifier "2" ;
+            dcat:endpointURL <https://example.org/api> .
+        """,
+        tmp_path,
+        profile,
+    )
+    classes = {one for node in found.values() if DCT + "identifier" in node for one in node.get(TYPE, ())}
+    assert classes - {DCAT + "Dataset"} <= {"http://www.w3.org/2000/01/rdf-schema#Resource"}
+    assert [subject for subject, node in found.items() if DCAT + "Dataset" in node.get(TYPE, ())] == ["urn:x:1"]
+
+
+def test_a_relationship_to_what_is_no_dataset_gets_no_class(tmp_path: Path) -> None:
+    found = told(
+        """
+        <urn:x:1> a dcat:Dataset ; dct:title "T" ; dcat:qualifiedRelation <urn:x:word>, <urn:x:iri> .
+        <urn:x:word> dct:relation "w" ; dcat:hadRole "role" . <urn:x:iri> dct:relation <urn:x:a> ; dcat:hadRole "r" .
+        """,
+        tmp_path,
+    )
+    for name in ("urn:x:word", "urn:x:iri"):
+        assert DCAT + "Relationship" not in found[name].get(TYPE, ())
+    assert found["urn:x:word"][DCT + "relation"] == [Literal("w")]
+
+
+@pytest.mark.parametrize(
+    ("role", "written"),
+    [
+        ("processor", None),
+        ("owner", "http://inspire.ec.europa.eu/metadata-codelist/ResponsiblePartyRole/owner"),
+        ("https://example.org/role", "https://example.org/role"),
+        ("licensor", "licensor"),
+        ("foo bar", "foo bar"),
+        ("y", "y"),
+    ],
+)
+def test_only_a_role_of_a_table_gets_the_tables_address(role: str, written: str | None) -> None:
+    item = Dataset(source="s", id="d", contacts=[Agent(name="Ana", role=role)])
+    item.relations = [Relation(role=role, uri="urn:x:2")]
+    with Taken() as taken:
+        found, subject = description(item, taken)
+    given = [one for node in found.values() for one in node.get(DCAT + "hadRole", ())]
+    assert {label(found, one) or one for one in given} == ({role, written} if written else {role})
+    back = rdf.dataset(found, subject, source="s")
+    assert [one.role for one in back.relations] == [role.rpartition("/")[2]]
+
+
+@pytest.mark.parametrize("profile", ["dcat-ap", "dcat-us"])
+@pytest.mark.parametrize("name", ["dcat:theme", "dct:subject"])
+@pytest.mark.parametrize("label_", ["Rain", "Environment"])
+def test_a_concept_without_an_iri_keeps_all_that_it_says(profile: str, name: str, label_: str, tmp_path: Path) -> None:
+    found = told(
+        f"""
+        <urn:x:1> a dcat:Dataset ; dct:title "T" ; {name} [ a skos:Concept ; skos:prefLabel "{label_}"@en ;
+            skos:notation "R1" ; skos:exactMatch <urn:x:m> ; skos:inScheme <urn:x:scheme> ] .
+        """,
+        tmp_path,
+        profile,
+    )
+    (concept,) = found["urn:x:1"][_expanded(name)]
+    assert concept.startswith("_:")
+    assert len(found[concept]) == 5
+
+
+def test_a_concept_that_is_only_called_as_the_eus_is_the_eus(tmp_path: Path) -> None:
+    found = told('<urn:x:1> a dcat:Dataset ; dcat:theme [ skos:prefLabel "Environment"@en ] .', tmp_path)
+    assert found["urn:x:1"][DCAT + "theme"] == [f"{vocabularies.EU}data-theme/ENVI"]
+
+
+@pytest.mark.parametrize("profile", ["dcat-ap", "dcat-us"])
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("issued", "2020-01-01T00:00:00+14:00"),
+        ("modified", "2020-01-01T00:00:00-14:00"),
+        ("spatial_resolution", 30.88747961),
+        ("spatial_resolution", 1e-7),
+        ("spatial_resolution", 1200.0),
+        ("sample", ["by mail"]),
+        ("hvd_categories", ["Geospatial"]),
+        ("applicable_legislation", ["The water act"]),
+        ("applicable_legislation", ["urn:lex:eu:2019-06-20;1024"]),
+        ("access_services", [Service(title="S", endpoint_description="Ask for the key first")]),
+    ],
+)
+def test_a_value_in_words_or_digits_comes_back(name: str, value: Any, profile: str) -> None:
+    item = Dataset(source="s", id="d")
+    if name == "access_services":
+        item.resources = [Resource(id="r", dataset_id="d", url="https://example.org/r", access_services=value)]
+    else:
+        setattr(item, name, value)
+    with Taken() as taken:
+        back = rdf.dataset(*description(item, taken, profile), source="s")
+    assert getattr(back.resources[0] if item.resources else back, name) == value
+
+
+NAMED = ("http://ex.org/größe", "http://ex.org/名前", "http://ex.org/1é", "http://ex.org/a;b", RDF + "_1", "urn:x:y")
+UNNAMED = (
+    "http://ex.org/2024",
+    "http://ex.org/p#",
+    "http://ex.org/a×",
+    "http://ex.org/Ͱ",
+    RDF + "li",
+    RDF + "aboutEach",
+)
+
+
+@pytest.mark.parametrize(
+    ("format_", "left_out"), [("ttl", set()), ("jsonld", set()), ("dcat-us", set()), ("dcat", {*UNNAMED})]
+)
+def test_rdf_xml_alone_leaves_out_what_it_cant_write(format_: str, left_out: set[str], tmp_path: Path) -> None:
+    said = "".join(f'; <{name}> "{number}" ' for number, name in enumerate((*NAMED, *UNNAMED)))
+    turtle = f'<urn:x:1> a <{DCAT}Dataset> ; <{DCT}title> "T" {said}.'
+    put_graph(tmp_path, "rdf", pyoxigraph.parse(turtle, format=FORMATS[".ttl"]))
+    body = written(format_, held(tmp_path))
+    form = FORMATS[{"ttl": ".ttl", "dcat": ".rdf"}.get(format_, ".jsonld")]
+    nodes = graph(each.triple for each in pyoxigraph.parse(body, format=form))
+    back = {name for name, values in nodes["urn:x:1"].items() if name in (*NAMED, *UNNAMED) and values}
+    assert back == {*NAMED, *UNNAMED} - left_out
+    if format_ == "dcat":
+        assert rdflib.Graph().parse(body, format="xml")
+
+
 # Shapes
 
 
@@ -612,9 +768,9 @@ def test_of_other_sources_a_violation_is_what_the_record_does_not_say(profile: s
 
 OTHERS = {
     "dcat-ap": {DCT + "source", DCT + "relation", DCAT + "inSeries"},
-    "dcat-us": {DCT + "conformsTo", FOAF + "page", DCT + "rights"},
+    "dcat-us": {DCT + "conformsTo", FOAF + "page", DCT + "rights", DCAT + "hadRole"},
 }
-"""What another dataset is, of which only the name is known; in DCAT-US, where several values may not be."""
+"""What another dataset is, of which only the name is known; in DCAT-US, where several values may not be, or words."""
 
 
 # Other readers

@@ -243,6 +243,18 @@ def test_schema_org_is_read_alike_however_a_page_embeds_it() -> None:
     assert found["RDFa"]["spatial"][0].geometry
 
 
+@pytest.mark.parametrize("type_", ["schema:Dataset dcat:Dataset", "schema:Dataset void:Dataset", "schema:Dataset"])
+def test_what_other_words_say_of_a_dataset_of_schema_org_is_read(type_: str) -> None:
+    prefixes = "dcat: http://www.w3.org/ns/dcat# void: http://rdfs.org/ns/void# schema: http://schema.org/"
+    html = f"""<html><title>x</title><body prefix="{prefixes}"><div resource="/d/1" typeof="{type_}">
+    <h1 property="dct:title">River levels</h1><p property="dct:description">All</p><i property="dcat:keyword">rain</i>
+    <p rel="dcat:distribution"><b typeof="dcat:Distribution"><a property="dcat:downloadURL" href="/f/1.csv">CSV</a></b>
+    </div></body></html>"""
+    item = dataset(document(Page(html, "https://a.org/d/1"), loads(RULES)), source="s", id="1")
+    assert (item.title, item.description, item.keywords) == ("River levels", "All", ["rain"])
+    assert [one.url for one in item.resources] == ["https://a.org/f/1.csv"]
+
+
 def test_rdfa_as_its_recommendation_reads_it() -> None:
     html = """<body vocab="http://v.org/" lang="de"><div about="#a" rel="knows"><p property="name">Jo</p></div>
     <p about="#b" rev="knows" resource="#c"></p><p about="#d" property="x:y [no] label" content="L" lang="en"></p>

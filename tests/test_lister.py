@@ -1564,6 +1564,14 @@ def test_an_answer_that_is_read_again_behind_the_end_does_not_open_the_list(tmp_
     assert done.evidence == {"datasets": "total"}
 
 
+@pytest.mark.parametrize("twice", range(1, 6))
+@pytest.mark.parametrize("way", ["place", "stated"])
+def test_it_does_not_change_what_is_expected_of_a_list_without_a_total(tmp_path, twice, way):
+    traits = {} if way == "place" else stated()
+    done = listed(tmp_path, Server(ids=names(35), way=way), twice=twice, is_late=True, **traits)
+    assert (done.ids(), done.errors, done.judged) == (names(35), [], ("complete", 35, 35))
+
+
 def test_thousands_of_lists_are_noted_in_place(tmp_path):
     """A copy of them all for each would take minutes."""
     crawler = get_crawler(None, {"JOBDIR": str(tmp_path)})
@@ -1719,7 +1727,7 @@ def tree(tmp_path, changes, limits=None, twice=0):
     ("changes", "evidence", "judged", "told"),
     [
         ({"c": File("!")}, {}, ("incomplete", None, 2), ["it broke off"]),
-        ({"c": File("3?")}, {"files": "file"}, ("complete", 4, 3), []),
+        ({"c": File("3?")}, {"files": "file"}, ("incomplete", 4, 3), []),
         ({"c": File("-!")}, {"files": "file"}, ("incomplete", 3, 2), ["it broke off"]),
         (
             {"c": File("3", left="x"), "b": File("2", left="yz")},

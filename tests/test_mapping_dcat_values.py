@@ -23,10 +23,12 @@ from crawlers.kinds.dcat.mapping.translations import languages_first, text
 from crawlers.rdf import authorities
 from crawlers.rdf.namespaces import (
     DCAT,
+    DCAT_US,
     DCATAP,
     DCT,
     GEO,
     LOCN,
+    RDF,
     RDFS,
     SCHEMA,
     SCHEMA_HTTPS,
@@ -497,6 +499,30 @@ def test_a_box_around_a_shape_is_no_part_of_it() -> None:
     assert places_of({"_:a": node}, "_:a") == [Place(geometry=polygon(SQUARE))]
 
 
+DCAT_US_BOX = {
+    DCAT_US + "westBoundingLongitude": literals("1"),
+    DCAT_US + "southBoundingLatitude": literals("2"),
+    DCAT_US + "eastBoundingLongitude": literals("3"),
+    DCAT_US + "northBoundingLatitude": literals("4"),
+}
+
+
+@pytest.mark.parametrize(
+    "description",
+    [
+        {"_:a": {RDF + "value": [Literal("northlimit=4; southlimit=2; eastlimit=3; westlimit=1")]}},
+        {"_:a": {DCT + "description": [Literal("northlimit=4; southlimit=2; eastlimit=3; westlimit=1")]}},
+        {"_:a": {RDF + "value": [Literal("1,2,3,4")]}},
+        {"_:a": {LOCN + "geometry": ["_:b"]}, "_:b": {RDF + "value": [Literal("1,2,3,4")]}},
+        {"_:a": DCAT_US_BOX},
+        {"_:a": {DCAT_US + "geographicBoundingBox": ["_:b"]}, "_:b": DCAT_US_BOX},
+    ],
+    ids=["a DCMI Box", "a DCMI Box anywhere", "a value", "a value of a shape", "DCAT-US 3", "DCAT-US 3 of a place"],
+)
+def test_a_box_in_a_text_of_a_node(description: Graph) -> None:
+    assert places_of(description, "_:a") == [Place(geometry=polygon(SQUARE))]
+
+
 @pytest.mark.parametrize(
     ("description", "value", "found", "flaws"),
     [
@@ -523,6 +549,12 @@ def test_a_box_around_a_shape_is_no_part_of_it() -> None:
             *("_:a", [Place(geometry={"type": "Point", "coordinates": [1, 2]})], []),
         ),
         ({"_:a": {DCT + "identifier": [Literal("42 15")]}}, "_:a", [], []),
+        (
+            {"_:a": {RDFS + "label": literals("Graz"), LOCN + "geometry": literals(" ")}},
+            "_:a",
+            [Place(name="Graz")],
+            [],
+        ),
     ],
     ids=[
         "a text",
@@ -533,6 +565,7 @@ def test_a_box_around_a_shape_is_no_part_of_it() -> None:
         "two numbers",
         "two shapes",
         "an identifier",
+        "an empty text",
     ],
 )
 def test_what_can_not_be_read_is_a_flaw(description: Graph, value: Term, found: list[Place], flaws: list[str]) -> None:

@@ -134,8 +134,8 @@ def test_a_superfluous_token_without_a_total_costs_few_requests(tmp_path, record
 
 @pytest.mark.parametrize("token", [*TOKENS, None], ids=str)
 @pytest.mark.parametrize("count", [8, 10, 35, 50, 55])
-def test_a_superfluous_token_of_an_unsorted_list_without_a_total_is_the_end(tmp_path, count, token):
-    """Two windows bring nothing that the list lacked, each with a short page at its end.
+def test_a_superfluous_token_of_an_unsorted_list_without_a_total_proves_no_end(tmp_path, count, token):
+    """All records come; but windows that bring nothing more may have been cut, too: by their bytes, or at hidden ones.
 
     Args:
         token: what it is answered; ``None`` for a page without records.
@@ -144,8 +144,9 @@ def test_a_superfluous_token_of_an_unsorted_list_without_a_total_is_the_end(tmp_
     if token is None:
         repository.error = lambda *_: repository.answered("<ListRecords></ListRecords>")
     done = walked(repository, tmp_path)
-    assert (done.judged, done.evidence, done.errors) == (("complete", count, count), {"datasets": "pager"}, [])
-    assert len(done.asked) < 32
+    is_shown = token is None and count > 10  # an empty page behind one that came by a token
+    assert (done.judged[0], len(done.ids())) == ("complete" if is_shown else "incomplete", count)
+    assert len(done.asked) < 80
 
 
 @pytest.mark.parametrize("code", ["badResumptionToken", "noRecordsMatch"])
@@ -176,7 +177,9 @@ def test_a_total_that_is_as_long_as_its_page_is_none_of_the_list(tmp_path, recor
     for name, order in (("sorted", records), ("shuffled", random.Random(3).sample(records, len(records)))):
         (folder := tmp_path / name).mkdir()
         done = walked(PerPage(order, {**traps}), folder)
-        assert (done.judged, done.errors) == (("complete", len(records), len(records)), [])
+        is_alone = len(records) < 10 and traps.get("extra_token") == "badResumptionToken"
+        is_shown = (name == "sorted" and not is_alone) or "extra_token" not in traps
+        assert (done.judged[0], len(done.ids())) == ("complete" if is_shown else "incomplete", len(records))
 
 
 def test_a_page_of_five_that_calls_itself_five_and_dies_is_not_whole(tmp_path):
@@ -281,7 +284,7 @@ def test_a_list_that_ends_at_a_limit_within_a_page_is_no_end(tmp_path):
             return super().page(found[:25], start, rest)
 
     done = walked(Limited(shuffled(100), {"extra_token": "badResumptionToken", "says": None}), tmp_path)
-    assert (done.judged[0], len(done.ids())) == ("complete", 100)
+    assert (done.judged[0], len(done.ids())) == ("incomplete", 100)
 
 
 def test_a_token_that_dies_behind_a_full_page_of_a_window_is_no_end(tmp_path):

@@ -117,6 +117,15 @@ def test_one_polygon_in_three_notations_is_one() -> None:
     assert (found["type"], found) == ("Polygon", geometry(*reversed(texts)))
 
 
+def test_two_polygons_with_the_same_corners_are_two() -> None:
+    rings = ["0 0, 4 0, 4 4, 0 4, 2 2, 0 0", "0 0, 2 2, 4 0, 4 4, 0 4, 0 0"]
+    found = geometry(*(f"POLYGON(({ring}))" for ring in rings))
+    assert found
+    assert (found["type"], len(found["coordinates"])) == ("MultiPolygon", 2)
+    turned = "2 2, 0 4, 4 4, 4 0, 0 0, 2 2"
+    assert geometry(*(f"POLYGON(({ring}))" for ring in (*rings, turned))) == found
+
+
 def test_the_source_is_not_changed() -> None:
     given = {"type": "Polygon", "coordinates": [[[1, 2], [3, 2], [3, 4]]]}
     before = json.dumps(given)
@@ -158,6 +167,8 @@ HOSTILE: dict[str, Callable[[], Any]] = {
     "tags": lambda: "<a>" * 400_000,
     "a shape among tags": lambda: "<a><Point><pos>1 2</pos></Point>" + "<a/>" * 100_000 + "</a>",
     "short tags": lambda: "<a/>" * 370_000,
+    "a reference system": lambda: f'<a srsName="http://{"/EPSG/" * 10_000}">{"<b/>" * 20_000}</a>',
+    "a reference system of WKT": lambda: f"<http://{'/EPSG/' * 200_000}> POINT(181 200)",
     "polygons in polygons": lambda: "<Polygon>" * 250 + "<pos>1 1</pos>" * 90_000,
     "a list of positions": lambda: f"<Polygon><posList>{'1 1 ' * 370_000}</posList></Polygon>",
     "coordinates": lambda: "<Polygon><coordinates>" + " " * 1_400_000 + "</coordinates></Polygon>",

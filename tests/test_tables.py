@@ -40,6 +40,7 @@ KEYS = {
     "values/formats.csv": {"text/turtle"},
     "values/frequencies.toml": {"durations", "codes", "en", "de", "ja"},
     "values/languages.csv": {"en", "de", "ja"},
+    "values/latitude_first.csv": {"4326", "6318"},
     "values/licenses.csv": {"cc-by", "odc-odbl"},
     "xml_records/iso/codes.csv": {"date", "role", "scope"},
     "xml_records/links.csv": {"function", "protocol", "ending", "archive"},

@@ -130,11 +130,16 @@ def test_an_identifier_that_is_a_file_is_a_resource():
         ("Graz", "Graz", None),
         ("2010/2012", None, Period(start="2010", end="2012")),
         ("start=2010; end=2012", None, Period(start="2010", end="2012")),
+        ("1990-2000", None, None),
+        ("12 34", None, None),
+        ("75, 92", None, None),
+        ("42", None, None),
     ],
 )
 def test_a_coverage_is_a_place_or_a_period(coverage, place, period):
     item = record(f"<dc:coverage>{coverage}</dc:coverage>")
     assert ([each.name for each in item.spatial], item.temporal) == ([place] if place else [], period)
+    assert not [each for each in item.flaws if each.startswith("spatial")]
 
 
 @pytest.mark.parametrize(
@@ -153,8 +158,10 @@ def test_a_coverage_is_a_place_or_a_period(coverage, place, period):
 def test_a_box_in_either_order(crs, name, corners):
     lower, upper = corners
     inner = f"<ows:LowerCorner>{lower}</ows:LowerCorner><ows:UpperCorner>{upper}</ows:UpperCorner>"
-    item = record(f'<ows:{name} crs="{crs}">{inner}</ows:{name}>')
-    assert item.spatial[0].geometry["coordinates"][0][:3] == [[1.0, 2.0], [3.0, 2.0], [3.0, 4.0]]
+    other = f"<ows:UpperCorner>{upper}</ows:UpperCorner><ows:LowerCorner>{lower}</ows:LowerCorner>"
+    for written in (inner, other):
+        item = record(f'<ows:{name} crs="{crs}">{written}</ows:{name}>')
+        assert item.spatial[0].geometry["coordinates"][0][:3] == [[1.0, 2.0], [3.0, 2.0], [3.0, 4.0]]
 
 
 def test_a_coverage_may_be_a_box_or_a_point_of_dcmi():

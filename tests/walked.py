@@ -70,7 +70,8 @@ class Walked:
         """The verdict that a crawl's report would give, how many datasets are expected, and how many were listed."""
         state = self.spider.run_state
         is_whole = self.kinds().keys() <= set(signals.FINDINGS) and set(state.walks.lists.values()) == {"ended"}
-        verdict = "partial" if state.is_limited else "complete" if state.walks.evidence else "incomplete"
+        is_all = state.expected is not None and state.listed >= state.expected
+        verdict = "partial" if state.is_limited else "complete" if state.walks.evidence and is_all else "incomplete"
         return verdict if is_whole else "incomplete", state.expected, state.listed
 
     def note(self, failed: signals.Failed) -> None:

@@ -326,8 +326,10 @@ class Lister(Generic[A]):
             yield from self.begin(Walk(ask=offer.ask, name=offer.name, above=above, rows=walk.most, most=walk.most))
 
     def _note(self, walk: Walk[A]) -> None:
+        """Note how far a list is; one that has ended is judged, and an answer that is read again says less."""
         if walk.has_records and self.dialect.traits.is_one_list:
-            self.crawl.run_state.expected = self._expected(walk)
+            if not self.walks.has_ended(walk.name):
+                self.crawl.run_state.expected = self._expected(walk)
             self.crawl.run_state.count_listed(walk.listed)
         elif walk.has_records:
             self.crawl.run_state.count_listed(self.crawl.records.expected)

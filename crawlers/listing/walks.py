@@ -46,6 +46,10 @@ class Walks:
         query = "SELECT name, evidence FROM walks WHERE state = 'whole' AND tree = '' ORDER BY rowid"
         return dict(self.job.db.execute(query))
 
+    def has_ended(self, name: str) -> bool:
+        """Return whether a list was read to its end, or given up."""
+        return self.lists.get(name) == "ended"
+
     def waiting(self, tree: str = "") -> Iterator[str]:
         """Yield the lists that have begun and not ended, besides a tree itself."""
         query = "SELECT name FROM walks WHERE state = 'open' AND name != ?"

@@ -40,7 +40,7 @@ XSD = "http://www.w3.org/2001/XMLSchema#"
 
 TYPE = RDF + "type"
 _BY_PREFIX: dict[str, tuple[str, ...]] = {
-    prefix.lower(): (iri,) for prefix, iri in globals().copy().items() if prefix.isupper()
+    prefix.lower().replace("_", "-"): (iri,) for prefix, iri in globals().copy().items() if prefix.isupper()
 }
 _BY_PREFIX["schema"] = (SCHEMA, SCHEMA_HTTPS)
 

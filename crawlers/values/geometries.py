@@ -10,6 +10,7 @@ reference system is named or numbers stand alone, and only the other order lies 
 from __future__ import annotations
 
 import re
+from functools import cache
 from itertools import chain, islice
 from math import isfinite
 from typing import TYPE_CHECKING, Any
@@ -18,7 +19,9 @@ from lxml import etree
 
 from crawlers.exceptions import AnswerError
 from crawlers.safety import bounds
+from crawlers.values.linked import label
 from crawlers.values.record import parse
+from crawlers.values.tables import csv_rows
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -33,8 +36,8 @@ _LATITUDE_BEFORE: Orders = (True, False)
 
 _LONGEST = 1_500_000
 _LONGEST_BOX = 1_000
+_LONGEST_SYSTEM = 200
 _DEEPEST = 6
-_MOST_SHAPES = 100
 _OFF = 1e-6  # rounding
 _NARROWEST = 90
 """Degrees. West beyond east by less is a mistake: as a box across the antimeridian it would span most of the Earth."""
@@ -56,14 +59,13 @@ _WKT = re.compile(rf"(?:<([^<>\s]*+)>|SRID=([0-9]{{1,6}});)?\s*+{_TAGGED}(?=\()"
 _MEMBER = re.compile(rf"{_TAGGED}(?=\()", re.IGNORECASE)
 _RING = re.compile(r"\s*+\(\s*+\(([-+0-9.,eE\s]++)\)\s*+\)\s*+")
 _DCMI = re.compile(r"\s*+\b([A-Za-z]++)\s*+=\s*+([^;=\n]*+)")
-_LATITUDE_FIRST = re.compile(
-    r"(?:urn:(?:x-)?ogc:def:crs:|https?://.*/)EPSG[/:](?:[0-9.]*[/:])?4[0-9]{3}", re.IGNORECASE
-)
+_EPSG = re.compile(r"(?:urn:(?:x-)?ogc:def:crs:|https?://.*/)EPSG[/:](?:[0-9.]*[/:])?([0-9]{4,5})", re.IGNORECASE)
 _EAST_FIRST = re.compile(r".*[/:]CRS:?84h?", re.IGNORECASE)
 
+DCAT_US_SIDES = ("westBoundingLongitude", "southBoundingLatitude", "eastBoundingLongitude", "northBoundingLatitude")
 _SIDES = (
     ("westBoundLongitude", "southBoundLatitude", "eastBoundLongitude", "northBoundLatitude"),  # DataCite
-    ("westBoundingLongitude", "southBoundingLatitude", "eastBoundingLongitude", "northBoundingLatitude"),  # DCAT-US 3
+    DCAT_US_SIDES,
     ("westlimit", "southlimit", "eastlimit", "northlimit"),  # DCMI
     ("xmin", "ymin", "xmax", "ymax"),  # Esri
     ("west", "south", "east", "north"),
@@ -78,8 +80,10 @@ _PAIRS = (
 _DRAWN = {"polygon": "polygon", "box": "box", "line": "line", "circle": "circle"}
 _DRAWN |= {"geoLocationBox": "box", "geoLocationPoint": "point"}  # DataCite's kernels before 4
 """What schema.org's GeoShape and its like write as a text, the latitude first."""
-_HELD = ("geometry", "geom", "geo", *_DRAWN, "geoLocationPolygon", "bbox", "centroid")
-WORDS = frozenset((*_HELD, *chain.from_iterable((*_SIDES, *_PAIRS))))
+_HELD = ("geometry", "geom", "geo", *_DRAWN, "geoLocationPolygon")
+_ROUGH = ("bbox", "centroid")
+"""What counts where there is no shape more exact."""
+WORDS = frozenset((*_HELD, *_ROUGH, *chain.from_iterable((*_SIDES, *_PAIRS))))
 """The names under which an object has a shape."""
 
 
@@ -98,7 +102,7 @@ def geometry(*written: Any) -> Geometry | None:
 
 
 def is_geojson(value: Any) -> bool:
-    """Return whether an object says that it is a shape of GeoJSON, in whatever case."""
+    """Return whether an object says that it is a shape of GeoJSON, in whatever case, and has its members."""
     return isinstance(value, dict) and _kind(value) is not None
 
 
@@ -112,12 +116,15 @@ def is_box(value: Any) -> bool:
 
 
 def is_unmistakable(text: str) -> bool:
-    """Return whether a text can be nothing but a shape: WKT, JSON or XML, wherever it stands.
+    """Return whether a text can be nothing but a shape: WKT, JSON, XML or DCMI's, wherever it stands.
 
-    >>> is_unmistakable("POINT(1 2)"), is_unmistakable('{"type": "Point"}'), is_unmistakable("12 34")
-    (True, True, False)
+    >>> is_unmistakable("POINT(1 2)"), is_unmistakable('{"type": "Point"}'), is_unmistakable("east=1; north=2")
+    (True, True, True)
+    >>> is_unmistakable("12 34"), is_unmistakable("name=Graz")
+    (False, False)
     """
-    return text.lstrip()[:1] in ("{", "<") or _WKT.match(text.lstrip()) is not None
+    text = text.lstrip()
+    return text[:1] in ("{", "<") or _WKT.match(text) is not None or not dcmi(text).keys() <= {"name"}
 
 
 def dcmi(text: str) -> dict[str, str]:
@@ -135,7 +142,7 @@ def dcmi(text: str) -> dict[str, str]:
 def box(west: Any, south: Any, east: Any, north: Any) -> Geometry | None:
     """Return a box in degrees: a polygon, or a line or a point if it has no extent.
 
-    One that crosses the 180th meridian is two polygons, as RFC 7946 asks.
+    One that crosses the 180th meridian is two polygons, as RFC 7946 asks. South and north may be swapped.
 
     >>> box(1, "2", 3, "4,5")
     {'type': 'Polygon', 'coordinates': [[[1.0, 2.0], [3.0, 2.0], [3.0, 4.5], [1.0, 4.5], [1.0, 2.0]]]}
@@ -146,6 +153,7 @@ def box(west: Any, south: Any, east: Any, north: Any) -> Geometry | None:
     if fault(sides) is not None:
         return None
     west, south, east, north = sides
+    south, north = min(south, north), max(south, north)
     if west > east:
         return _merged([*filter(None, (box(west, south, 180, north), box(-180, south, east, north)))])
     corners = [[west, south], [east, south], [east, north], [west, north], [west, south]]
@@ -165,9 +173,7 @@ def fault(sides: Sequence[float | None]) -> str | None:
         return "is 0 on all sides"
     if not _is_on_earth([(west, south), (east, north)]):
         return "is not in degrees, or its sides are swapped"
-    if 0 < west - east < _NARROWEST:
-        return "has its west east of its east"
-    return "has its south north of its north" if south > north else None
+    return "has its west east of its east" if 0 < west - east < _NARROWEST else None
 
 
 def degrees(value: Any) -> float | None:
@@ -218,9 +224,17 @@ def _orders(system: str | None) -> Orders:
     Other systems than longitude and latitude are named by mistake where their numbers are degrees: GeoNetwork writes
     that of the data beside a box in degrees.
     """
+    system = (system or "")[:_LONGEST_SYSTEM]
     if not system or _EAST_FIRST.fullmatch(system):
         return _LONGITUDE
-    return _LATITUDE_BEFORE if _LATITUDE_FIRST.fullmatch(system) else _LONGITUDE_BEFORE
+    found = _EPSG.fullmatch(system)
+    return _LATITUDE_BEFORE if found and int(found[1]) in _latitude_first() else _LONGITUDE_BEFORE
+
+
+@cache
+def _latitude_first() -> frozenset[int]:
+    rows = csv_rows(__package__, "latitude_first.csv")
+    return frozenset(code for first, last in rows for code in range(int(first), int(last) + 1))
 
 
 # GeoJSON, and coordinates in its form
@@ -228,11 +242,14 @@ def _orders(system: str | None) -> Orders:
 
 def _kind(value: dict[str, Any]) -> str | None:
     """
-    >>> _kind({"type": "multipolygon"}), _kind({"type": "FEATURE"}), _kind({"type": "Circle"}), _kind({"type": []})
-    ('MultiPolygon', 'Feature', None, None)
+    >>> _kind({"type": "multipolygon", "coordinates": []}), _kind({"type": "FEATURE", "geometry": None})
+    ('MultiPolygon', 'Feature')
+    >>> _kind({"type": "Point", "name": "Paris"}), _kind({"type": [], "coordinates": []})
+    (None, None)
     """
     kind = value.get("type")
-    return _KINDS.get(kind.upper()) if isinstance(kind, str) else None
+    found = _KINDS.get(kind.upper()) if isinstance(kind, str) else None
+    return found if found and _MEMBERS.get(found, "coordinates") in value else None
 
 
 def _geojson(kind: str, value: dict[str, Any], deepest: int) -> Iterator[Geometry]:
@@ -332,7 +349,7 @@ def _merged(shapes: list[Geometry]) -> Geometry | None:
         return {"type": "Polygon", "coordinates": coordinates[0]} if is_one else shapes[0]
     polygons = [polygon for shape in shapes for polygon in _polygons(shape["type"], shape["coordinates"])]
     if len(polygons) > 1:  # one polygon in several notations may begin at another corner, and turn the other way
-        unique = {_corners_of(polygon): polygon for polygon in sorted(polygons, key=repr, reverse=True)}
+        unique = {tuple(map(_turned, polygon)): polygon for polygon in sorted(polygons, key=repr, reverse=True)}
         polygons = sorted(unique.values(), key=frozen)
     if len(polygons) == 1:
         return {"type": "Polygon", "coordinates": polygons[0]}
@@ -341,8 +358,12 @@ def _merged(shapes: list[Geometry]) -> Geometry | None:
     return min(shapes, key=lambda shape: (_RANKS.index(shape["type"]), repr(shape["coordinates"])), default=None)
 
 
-def _corners_of(polygon: list[Any]) -> Any:
-    return tuple(frozenset((float(at[0]), float(at[1])) for at in ring) for ring in polygon)
+def _turned(ring: list[Any]) -> Any:
+    """Return a ring's corners from the least one, in the direction whose corners come first."""
+    corners = [(float(at[0]), float(at[1])) for at in ring[:-1]]
+    start = corners.index(min(corners))
+    around = [*corners[start:], *corners[:start]]
+    return min(tuple(around), (around[0], *around[:0:-1]))
 
 
 def frozen(coordinates: Any) -> Any:
@@ -354,14 +375,19 @@ def frozen(coordinates: Any) -> Any:
 
 
 def _sides(values: list[Any]) -> list[float] | None:
-    """Return west, south, east and north of four numbers, or of six: west, south, low, east, north, high."""
+    """Return west, south, east and north of four numbers, or of six: west, south, low, east, north, high.
+
+    If they do not lie on Earth, the latitudes stand first.
+    """
     if len(values) not in (4, 6) or not all(isinstance(each, str | int | float) for each in values):
         return None
     numbers = [degrees(each) for each in values]
     if len(numbers) == 6:
         numbers = [*numbers[:2], *numbers[3:5]]
     found = [each for each in numbers if each is not None]
-    return found if len(found) == 4 else None
+    if len(found) != 4:
+        return None
+    return found if _is_on_earth([found[:2], found[2:]]) else [found[1], found[0], found[3], found[2]]
 
 
 def _two_corners(values: Any) -> tuple[list[float], list[float]] | None:
@@ -392,7 +418,7 @@ def _between(first: Sequence[float], second: Sequence[float], orders: Orders) ->
                 west, east = east, west
             if 0 < west - east < _NARROWEST:
                 west, east = east, west
-            yield from filter(None, [box(west, min(south, north), east, max(south, north))])
+            yield from filter(None, [box(west, south, east, north)])
             return
 
 
@@ -483,18 +509,20 @@ def _gml(text: str) -> Iterator[Geometry]:
         root = etree.fromstring(body, etree.XMLParser(recover=True, resolve_entities=False, no_network=True))
     except (AnswerError, etree.XMLSyntaxError):
         return
-    elements = [(root, "")] if root is not None else []
+    elements = [(root, _LONGITUDE)] if root is not None else []
     while elements:
-        element, system = elements.pop()
-        system = element.get("srsName") or element.get("crs") or system
-        found = _read(element, _orders(system))
-        yield from found or ()
-        if found is None:
-            elements += [(child, system) for child in element.iterchildren("*")]
+        element, orders = elements.pop()
+        is_shape = _local(element) in _SHAPES
+        systems = (each.get("srsName") or each.get("crs") for each in (element.iter("*") if is_shape else [element]))
+        if system := next(filter(None, systems), None):
+            orders = _orders(system)
+        if is_shape:
+            yield from _read(element, orders)
+        else:
+            elements += [(child, orders) for child in element.iterchildren("*")]
 
 
-def _read(element: Any, orders: Orders) -> Iterator[Geometry] | None:
-    """Return what an element says of a shape; ``None`` if it is no shape itself."""
+def _read(element: Any, orders: Orders) -> Iterator[Geometry]:
     name = _local(element)
     if name in ("Polygon", "PolygonPatch"):
         rings = [_corners(child) for child in element.iterchildren("*") if _local(child) in _BOUNDARIES]
@@ -503,8 +531,6 @@ def _read(element: Any, orders: Orders) -> Iterator[Geometry] | None:
         return _placed("LineString", _corners(element), orders)
     if name == "Point":
         return _placed("Point", next(iter(_corners(element)), None), orders)
-    if name not in _ENVELOPES:
-        return None
     corners = _corners(element)
     if len(corners) != 2:
         return iter(())
@@ -515,7 +541,8 @@ def _read(element: Any, orders: Orders) -> Iterator[Geometry] | None:
 
 
 _BOUNDARIES = ("exterior", "interior", "outerBoundaryIs", "innerBoundaryIs")
-_ENVELOPES = ("Envelope", "Box", "BoundingBox", "WGS84BoundingBox")
+_SHAPES = frozenset(("Polygon", "PolygonPatch", "LineString", "LineStringSegment", "Point"))
+_SHAPES |= {"Envelope", "Box", "BoundingBox", "WGS84BoundingBox"}
 
 
 def _local(element: Any) -> str:
@@ -526,7 +553,8 @@ def _local(element: Any) -> str:
 def _corners(element: Any) -> list[list[float]]:
     """Return the positions inside an element; none if one of them can't be read."""
     try:
-        found = [each[:2] for child in element.iter("*") for each in _positions_of(child)]
+        parts = sorted(element.iter("*"), key=lambda child: _local(child).lower() == "uppercorner")
+        found = [each[:2] for child in parts for each in _positions_of(child)]
     except ValueError:
         return []
     return found if all(len(each) == 2 for each in found) else []
@@ -553,10 +581,10 @@ def _positions_of(element: Any) -> list[list[float]]:
 
 
 def _described(value: dict[str, Any], deepest: int) -> Iterator[Geometry]:
-    """Yield the first shape of an object that can be read."""
-    for name in _HELD:
-        if name in value and (found := _held(name, value[name], deepest)):
-            yield found
+    """Yield the shapes of an object; a box or a point by its sides only without another one."""
+    for words in (_HELD, *((word,) for word in _ROUGH)):
+        if shapes := [shape for name in words if name in value for shape in _held(name, value[name], deepest)]:
+            yield from shapes
             return
     for names in (*_SIDES, *_PAIRS):
         if all(name in value for name in names):
@@ -567,13 +595,22 @@ def _described(value: dict[str, Any], deepest: int) -> Iterator[Geometry]:
                 return
 
 
-def _held(name: str, value: Any, deepest: int) -> Geometry | None:
+def _held(name: str, value: Any, deepest: int) -> Iterator[Geometry]:
     if name == "geoLocationPolygon":
-        return _merged([shape for ring in _rings(value) for shape in _placed("Polygon", [ring], _LONGITUDE)])
-    given = value if isinstance(value, list) and not is_box(value) else [value]
-    if name in _DRAWN:
-        return next((found for each in given[:_MOST_SHAPES] if (found := _drawn(_DRAWN[name], each, deepest))), None)
-    return _merged([shape for each in given for shape in _shapes(each, deepest)])
+        for ring in _rings(value):
+            yield from _placed("Polygon", [ring], _LONGITUDE)
+        return
+    given = [_plain(each) for each in (value if isinstance(value, list) and not is_box(value) else [value])]
+    for each in given:
+        yield from _drawn(_DRAWN[name], each, deepest) if name in _DRAWN else _shapes(each, deepest)
+
+
+def _plain(value: Any) -> Any:
+    """Return what an object of JSON-LD is a value of, or its label where it has no shape."""
+    if isinstance(value, dict) and "@value" in value:
+        return value["@value"]
+    is_label = isinstance(value, dict) and not is_geojson(value) and WORDS.isdisjoint(value)
+    return label(value) if is_label else value
 
 
 def _rings(value: Any) -> list[list[Any]]:
@@ -585,27 +622,26 @@ def _rings(value: Any) -> list[list[Any]]:
     return [[[each.get(word) for word in words] for each in ring if isinstance(each, dict)] for ring in several]
 
 
-def _drawn(kind: str, value: Any, deepest: int) -> Geometry | None:
+def _drawn(kind: str, value: Any, deepest: int) -> Iterator[Geometry]:
     """Return the shape that schema.org writes as numbers; what is none of its notation may be another."""
     if not isinstance(value, str) or len(value) > _LONGEST or not _DRAWING.fullmatch(value):
-        return _merged(list(_shapes(value, deepest)))
+        return _shapes(value, deepest)
     found = islice(re.finditer(_NUMBER, value), 2 * bounds.POSITIONS.most + 1)
     numbers = [float(each[0]) for each in found]
     pairs = [list(pair) for pair in zip(numbers[::2], numbers[1::2], strict=False)]
-    shapes: Iterator[Geometry] = iter(())
     if kind == "box" and len(numbers) == 4:
-        shapes = _between(pairs[0], pairs[1], _LATITUDE_BEFORE)
-    elif len(numbers) == {"point": 2, "circle": 3}.get(kind):  # GeoJSON has no circles: the centre
-        shapes = _placed("Point", pairs[0], _LATITUDE_BEFORE)
-    elif kind == "line" and not len(numbers) % 2:
-        shapes = _placed("LineString", pairs, _LATITUDE_BEFORE)
-    elif kind == "polygon" and not len(numbers) % 2:
-        shapes = _placed("Polygon", [pairs], _LATITUDE_BEFORE)
-    return next(shapes, None)
+        return _between(pairs[0], pairs[1], _LATITUDE_BEFORE)
+    if len(numbers) == {"point": 2, "circle": 3}.get(kind):  # GeoJSON has no circles: the centre
+        return _placed("Point", pairs[0], _LATITUDE_BEFORE)
+    if kind == "line" and not len(numbers) % 2:
+        return _placed("LineString", pairs, _LATITUDE_BEFORE)
+    if kind == "polygon" and not len(numbers) % 2:
+        return _placed("Polygon", [pairs], _LATITUDE_BEFORE)
+    return iter(())
 
 
 def _first(value: Any) -> Any:
-    """Return one of several values, and what a JSON-LD value holds."""
+    """Return one of several values."""
     if isinstance(value, list):
         value = value[0] if value else None
-    return value.get("@value") if isinstance(value, dict) else value
+    return _plain(value)

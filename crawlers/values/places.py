@@ -31,11 +31,12 @@ _NAMED = specs(Place)["name"]
 _NAMES = (*_NAMED.data_json, *_NAMED.schema_org, *_NAMED.ckan, "geoLocationPlace")
 _ADDRESS = ("streetAddress", "addressLocality", "addressRegion", "addressCountry")
 _COUNTRY = re.compile(r"https?://publications\.europa\.eu/resource/authority/country/([A-Z]{3})")
+_ALPHA_3 = re.compile(r"[A-Za-z]{3}")
 _WORD = re.compile(r"[^\W\d_]|.*?\b(?!nan\b|inf)[^\W\d_]{2}", re.IGNORECASE | re.DOTALL)
 _NOTATION = re.compile(
-    r"[\[{<]|SRID=|(?:nan|inf(?:inity)?),|(?:multi)?(?:point|linestring|polygon)$"
+    r"[\[{<]|SRID=|(?:nan|inf(?:inity)?),\s*+(?:nan\b|inf|[-+.0-9])|(?:multi)?(?:point|linestring|polygon)$"
     r"|(?:(?:multi)?(?:point|linestring|polygon|curve|surface)|geometrycollection|envelope|bbox|box(?:[23]d)?|circle"
-    r"|circularstring|curvepolygon|triangle)\s*+(?:zm|z|m)?\s*+(?:\(|empty\b)",
+    r"|circularstring|curvepolygon|triangle)\s*+(?:zm|z|m)?\s*+(?:\(\s*+(?:[^a-z]|nan\b|inf|[a-z]++\s*+\(|$)|empty\b)",
     re.IGNORECASE,
 )
 
@@ -105,6 +106,11 @@ def country(uri: str | None) -> str | None:
     return found[1] if found else None
 
 
+def _alpha_3(code: str | None) -> str | None:
+    """Return a code of three letters in capitals; others are none of ISO 3166-1 alpha-3, such as a municipality's."""
+    return code.upper() if code and _ALPHA_3.fullmatch(code) else None
+
+
 def _each(record: Record, name: str, written: Any, deepest: int = 2) -> Iterator[tuple[str, Any, Any]]:
     """Yield the values of a list: where each stands, the value, and as it is written.
 
@@ -112,7 +118,8 @@ def _each(record: Record, name: str, written: Any, deepest: int = 2) -> Iterator
     """
     value = written
     if isinstance(written, str):
-        value = (parse(written) if written.lstrip()[:1] in ("{", "[") else dcmi(written)) or written
+        value = parse(written) if written.lstrip()[:1] in ("{", "[") else dcmi(written) or None
+        value = written if value is None else value
     if not deepest or not isinstance(value, list) or _is_one(value):
         if not _is_nothing(value):
             yield name, value, written
@@ -125,21 +132,35 @@ def _each(record: Record, name: str, written: Any, deepest: int = 2) -> Iterator
 
 
 def _is_one(values: list[Any]) -> bool:
-    """Return whether a list is one value: a box, or numbers that are none."""
-    return is_box(values) or (bool(values) and all(isinstance(each, int | float) for each in values))
+    """Return whether a list is one value: a box, or numbers that are none.
+
+    >>> _is_one(["1.0", "2", "3", "4"]), _is_one([1, 2, 3]), _is_one(["01", "02", "03", "04"])  # which may be codes
+    (True, True, False)
+    """
+    if not values or all(isinstance(each, str) and each.isdecimal() for each in values):
+        return False
+    return is_box(values) or all(isinstance(each, int | float) for each in values)
 
 
 def _is_nothing(value: Any) -> bool:
-    if isinstance(value, dict):  # a declaration may give {geometry: null}
-        return bool(value) and all(each is None for each in value.values())
-    return value is None or (isinstance(value, str) and not value.strip())
+    """
+    >>> _is_nothing({"text": " ", "geom": None, "bbox": []}), _is_nothing({}), _is_nothing({"geom": 0})
+    (True, True, False)
+    """
+    if isinstance(value, dict):
+        return all(each in (None, [], {}) or _is_blank(each) for each in value.values())
+    return value is None or _is_blank(value)
+
+
+def _is_blank(value: Any) -> bool:
+    return isinstance(value, str) and not value.strip()
 
 
 def _described(node: LinkedRecord, record: Record, where: str) -> Place | None:
     """Return the place of an object: under the words of DCAT, schema.org, DataCite, ckanext-dcat, or our own."""
     value = node.data
     uri = node.iri() or iri(node.text("uri")) or node.link("sameAs")
-    name, code = node.text(*_NAMES) or _address(node), node.text("code") or country(uri)
+    name, code = node.text(*_NAMES) or _address(node), _alpha_3(node.text("code")) or country(uri)
     shape = geometry(value)
     if not shape and (unread := {word: value[word] for word in value if word in WORDS and value[word]}):
         word = next(iter(unread))

@@ -35,8 +35,9 @@ ACCESS |= {"closedAccess": "NON_PUBLIC"}
 _ACCESS_IRI = "http://publications.europa.eu/resource/authority/access-right/"
 _OPEN_AIRE = "info:eu-repo/semantics/"
 _DOI = re.compile(r"(?:https?://(?:dx\.)?doi\.org/|doi:\s*)?(10\.[0-9]{4,9}/\S{1,300})", re.IGNORECASE)
+_INTEGERS = re.compile(r"[0-9]++(?:[\s,;/–-]++[0-9]++)?")
+"""Of a coverage: years or codes, but no latitude and longitude."""
 _LANGUAGE = "{http://www.w3.org/XML/1998/namespace}lang"
-_CORNERS = ("LowerCorner", "UpperCorner")
 
 
 def recognise(element: Any) -> str | None:
@@ -95,7 +96,8 @@ def _graph(element: Any, url: str) -> tuple[Graph, str]:
     node: dict[str, Any] = {TYPE: [DCAT + "Dataset"]}
     for child in element.iterchildren(*_ELEMENTS):
         name, text = _name(child), _text(child)
-        if text and name not in _LINKS:
+        is_unclear = name in _COVERAGE and _INTEGERS.fullmatch(text) and not any_period(text)
+        if text and name not in _LINKS and not is_unclear:
             predicate, value = _statement(name, text, child.get(_LANGUAGE))
             node.setdefault(predicate, []).append(value)
     for box in _boxes(element):
@@ -116,8 +118,9 @@ def _statement(name: str, text: str, language: str | None) -> tuple[str, Any]:
 def _boxes(element: Any) -> Iterator[str]:
     """Yield the boxes of OGC's ows namespace, without its prefix."""
     for box in element.iterchildren("{*}BoundingBox", "{*}WGS84BoundingBox"):
-        name, corners = etree.QName(box).localname, (_text(corner)[:200] for corner in box.iterchildren("*"))
-        inner = "".join(f"<{tag}>{escape(text)}</{tag}>" for tag, text in zip(_CORNERS, corners, strict=False))
+        name, corners = etree.QName(box).localname, box.iterchildren("{*}LowerCorner", "{*}UpperCorner")
+        texts = ((etree.QName(corner).localname, escape(_text(corner)[:200])) for corner in corners)
+        inner = "".join(f"<{tag}>{text}</{tag}>" for tag, text in texts)
         yield f"<{name} crs={quoteattr(box.get('crs', ''))}>{inner}</{name}>"
 
 

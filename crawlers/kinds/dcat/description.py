@@ -39,6 +39,7 @@ SHARED_TEXT, SHARED_FACTOR = 64 << 20, 20
 """Characters of all descriptions of a file: these, and 20 times its bytes. Nodes that datasets share are repeated."""
 _LITTLE_TEXT = 64 << 10  # characters of each description beyond that
 _MAX_DISTANCE = 4  # named nodes from the dataset: distribution, service, agent, its organisation
+_RELATED = 3  # blank nodes in a row, of something that the dataset has to do with
 _MAX_NEIGHBOURS = 100  # named ones of a named node; one that has more is a hub, which describes no dataset
 
 
@@ -112,11 +113,14 @@ def _neighbours(node: Node, distance: int) -> tuple[list[tuple[str, int]], int, 
                 length += len(value[0])
                 continue
             length += len(value)
-            if value[:2] == "_:":
-                if leads_on or predicate in OTHER_DATASETS:
-                    blanks.append((value, distance))
+            if value[:2] != "_:":
+                named += [(value, distance + 1)] if leads_on else []
             elif leads_on:
-                named.append((value, distance + 1))
+                blanks.append((value, distance + (distance > _MAX_DISTANCE)))
+            elif predicate in OTHER_DATASETS:
+                blanks.append((value, max(distance, _MAX_DISTANCE) + 1))
+    if distance > _MAX_DISTANCE + _RELATED:
+        return [], length, count
     if distance >= _MAX_DISTANCE or (distance and len(named) > _MAX_NEIGHBOURS):
         return blanks, length, count
     return blanks + named, length, count

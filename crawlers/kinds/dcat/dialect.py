@@ -142,7 +142,7 @@ class DCATDialect(Dialect[Ask]):
     def _entries(self, response: Response, walk: Walk[Ask], page: Page, listing: ListingPage[Ask]) -> Iterator[Entry]:
         """Yield the page's records; then note what follows it."""
         ask, is_own = walk.ask, walk.name == _PAGES
-        if is_own:
+        if is_own and not self.crawl.run_state.walks.has_ended(walk.name):
             self.crawl.run_state.expected = walk.total if listing.total is None else listing.total
         # Withdrawals look at the catalogue's own pages: another one that those name may be gone itself
         address = response.url if is_own else self.address

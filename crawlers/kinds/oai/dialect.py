@@ -87,8 +87,6 @@ class Question:
         length: how many records each page had that led to another one, of all lists; -1 if they differ, or if a list
             ended without a token: such a repository gives no token too many.
         last: how many records the page before had.
-        before: how many records were known when this list was begun.
-        refused: how many records the shortest list had that did not come to its end, and was split into windows.
         is_rest: whether this is what a list in the order of its datestamps may have behind its newest record.
     """
 
@@ -113,8 +111,6 @@ class Question:
     silent: int = 0
     length: int = 0
     last: int = 0
-    before: int = 0
-    refused: int = 0
     is_rest: bool = False
 
     def first(self, **changes: Any) -> Question:
@@ -300,7 +296,7 @@ class OAI(Dialect[Question]):
         try:
             found = self.answer(response, walk)
         except AnswerError as error:
-            if not _is_behind_end(walk, self.fault(error, response, walk), self.known):
+            if not _is_behind_end(walk, self.fault(error, response, walk)):
                 raise
             found = Answer(is_none=True)
         for sentence in found.flaws:
@@ -417,11 +413,6 @@ class OAI(Dialect[Question]):
 
     # What did not come
 
-    @property
-    def known(self) -> int:
-        """How many records have come."""
-        return sum(self.crawl.records.count(name) for name in _LISTS)
-
     def untold(self, walk: Walk[Question], fault: Fault) -> Walk[Question] | None:
         """Return what comes next, where the repository does not say what it is: that is a help, no need."""
         return self.told(walk, None) if walk.purpose == "count" else None
@@ -460,7 +451,7 @@ class OAI(Dialect[Question]):
 
     def narrow(self, walk: Walk[Question], fault: Fault) -> Walk[Question] | None:
         """Return smaller windows, until one comes whole."""
-        ask, known = walk.ask, self.known
+        ask, known = walk.ask, sum(map(self.crawl.records.count, _LISTS))
         is_final = fault.about == "windows" or (fault.is_of_question and not (ask.token or walk.pages))
         is_foreign = fault.is_of_page and not (walk.pages or ask.earliest)  # nothing shows that it is a repository
         is_all = walk.total is not None and walk.came >= walk.total
@@ -468,8 +459,7 @@ class OAI(Dialect[Question]):
         if is_final or is_foreign or is_all or max(barren, ask.silent) >= _FAILURES:
             return None
         is_sorted = ask.is_sorted and fault.about != "repeats"  # the last record came because of it
-        refused = min({ask.refused, walk.came} - {0}, default=0)
-        ask = replace(ask, is_sorted=is_sorted, known=known, barren=barren, silent=ask.silent + 1, refused=refused)
+        ask = replace(ask, is_sorted=is_sorted, known=known, barren=barren, silent=ask.silent + 1)
         return ladder.split(replace(walk, ask=ask), self, is_last=True)
 
     def ending(self, fault: Fault, walk: Walk[Question]) -> ListingPage[Question] | None:
@@ -493,7 +483,7 @@ class OAI(Dialect[Question]):
         return walk.ask.windows(size=walk.total if is_long else None)
 
     def ranged(self, walk: Walk[Question], part: Part) -> Question:
-        return walk.ask.first(begin=part[0], until=part[1], before=self.known)
+        return walk.ask.first(begin=part[0], until=part[1])
 
     def is_doubtful(self, walk: Walk[Question]) -> bool:
         """Return whether records may have moved between pages: the list became shorter, or one came twice."""
@@ -518,17 +508,13 @@ def _is_refused(walk: Walk[Question], fault: Fault) -> bool:
     return bool(walk.ask.token) and fault.is_of_question and not is_answered
 
 
-def _is_behind_end(walk: Walk[Question], fault: Fault, known: int) -> bool:
+def _is_behind_end(walk: Walk[Question], fault: Fault) -> bool:
     """Return whether a token that is refused was superfluous.
 
-    It was if as many records came as there are; if the rest of a sorted list is one short page of one moment; or if a
-    window brings nothing that the list before it lacked, has fewer records than any list that did not come to its end,
-    and ends with a short page (or no token was ever answered): then no limit cut it. A short page alone proves nothing:
-    records may be hidden, or pages cut by their bytes. Where the token is not answered by noRecordsMatch it may have
-    died: then all pages before must have had one length.
-
-    Args:
-        known: how many records have come.
+    It was if as many records came as there are, or if the rest of a sorted list is one short page of one moment. A
+    short page of other moments proves nothing, not of a window either: records may be hidden, or pages cut by their
+    bytes. Where the token is not answered by noRecordsMatch it may have died: then all pages before must have had one
+    length.
     """
     ask = walk.ask
     if not _is_refused(walk, fault):
@@ -536,8 +522,6 @@ def _is_behind_end(walk: Walk[Question], fault: Fault, known: int) -> bool:
     is_none = fault.about == "none"
     if walk.total is not None:
         return is_none and walk.came == walk.total
-    if walk.parts and not ask.is_rest and known == ask.before and 0 < walk.came < ask.refused:
-        return ask.is_short or not ask.length
     return (
         ask.is_rest
         and ask.begin == ask.newest

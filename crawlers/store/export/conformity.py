@@ -13,7 +13,7 @@ from crawlers.store.export.iris import minted
 from crawlers.values.places import place
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping
+    from collections.abc import Collection, Mapping
 
     from crawlers.store.export.nodes import Nodes
     from crawlers.store.export.profile import Profile, Rule
@@ -27,7 +27,7 @@ _NAMES = (FOAF + "name", SKOS + "prefLabel", DCT + "title", VCARD + "fn")
 _ADDRESSES = (DCAT + "accessURL", DCAT + "downloadURL", DCAT + "endpointURL")
 _AGENTS = (FOAF + "Agent", VCARD + "Kind", ORG + "Organization")
 _RESOURCES = {DCAT + name for name in ("Dataset", "DatasetSeries", "DataService", "Catalog")}
-"""Classes that only the description of a thing can give it: one that is only cited is not described."""
+"""Classes that the source or the item alone can give: a crawl takes nodes of them for members of the catalogue."""
 
 
 class Conformity:
@@ -123,12 +123,13 @@ class Conformity:
             return terms.mailbox(term.value if isinstance(term, Literal) else term) is not None
         if isinstance(term, Literal):
             found = terms.address(term.value, is_only=rule.property in _ADDRESSES)
-            return found is not None if rule.value == "node" or rule.is_iri else bool(term.value)
+            is_text = bool(term.value) and rule.value not in _RESOURCES
+            return found is not None if rule.value == "node" or rule.is_iri else is_text
         if rule.is_iri and is_blank(term):
             return False
         if rule.value == "node" or rule.value in self.nodes.get(term, {}).get(TYPE, ()):
             return True
-        return self._is_possible(term, rule.value, known)
+        return rule.value not in _RESOURCES and self._is_possible(term, rule.value, known)
 
     def _apply(self, subject: str, rule: Rule) -> None:
         node = self.nodes[subject]
@@ -166,9 +167,8 @@ class Conformity:
         return named
 
     def _may_be(self, subject: str, kind: str) -> bool:
-        types = self.nodes.get(subject, {}).get(TYPE, ())
         if kind in _RESOURCES:
-            return _RESOURCES.isdisjoint(map(str, types)) and self._is_possible(subject, kind)
+            return False
         is_items = subject in self.nodes and not self.own
         return is_items or self._is_possible(subject, kind)
 
@@ -199,17 +199,15 @@ class Conformity:
         return node
 
     def _theme(self, term: Term) -> str | None:
-        """Return the IRI of a theme: its own, the EU's of its label, else one that is made of the label."""
-        if isinstance(term, str) and not is_blank(term):
-            return term
-        text = (terms.label(self.nodes, term) or "").strip()
+        """Return the IRI of a theme: its own, the EU's of its label, of words else one that is made of them."""
+        if isinstance(term, str):
+            only = terms.only_name(self.nodes, term) if is_blank(term) else None
+            return (only and vocabularies.theme(only)) or term
+        text = term.value.strip()
         if not text:
             return None
         found = vocabularies.theme(text) or terms.address(text)
         if found is None:
             found = minted("theme", text)
-            self.about.say(found, SKOS + "prefLabel", *self._labels(term, text))
+            self.about.say(found, SKOS + "prefLabel", term)
         return found
-
-    def _labels(self, term: Term, text: str) -> Iterable[Term]:
-        return [term] if isinstance(term, Literal) else [*terms.names(self.nodes, term)] or [Literal(text)]

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
-from functools import partial
+from functools import lru_cache, partial
+from io import BytesIO
 from typing import IO, TYPE_CHECKING, cast
+from xml.parsers.expat import ExpatError, ParserCreate
 
-from pyoxigraph import BlankNode, NamedNode, RdfFormat, Triple, serialize
+from pyoxigraph import BlankNode, NamedNode, RdfFormat, Triple, parse, serialize
 from pyoxigraph import Literal as OxigraphLiteral
 
 from crawlers.rdf.dcat_context import PREFIXES
@@ -30,7 +32,22 @@ _PREFIX = re.compile(rb"""@prefix [^\n]*\n| xmlns:\w+="[^"]*\"""")
 
 def write(datasets: Iterable[Dataset], output: IO[bytes], *, format: RdfFormat) -> None:  # noqa: A002
     into = cast("IO[bytes]", _InOrder(output))
-    serialize(_triples(_graphs(datasets)), into, format, prefixes=_PREFIXES)
+    triples = _triples(_graphs(datasets))
+    if format == RdfFormat.RDF_XML:
+        triples = (each for each in triples if _has_xml_name(each.predicate))
+    serialize(triples, into, format, prefixes=_PREFIXES)
+
+
+@lru_cache(maxsize=1024)
+def _has_xml_name(predicate: NamedNode) -> bool:
+    """Return whether RDF/XML can write a property: no element is called ``2024``, and ``rdf:li`` means another one."""
+    written = BytesIO()
+    try:
+        serialize([Triple(BlankNode(), predicate, OxigraphLiteral(""))], written, RdfFormat.RDF_XML)
+        ParserCreate(namespace_separator=" ").Parse(written.getvalue(), True)
+        return any(each.predicate == predicate for each in parse(written.getvalue(), RdfFormat.RDF_XML))
+    except (OSError, SyntaxError, ExpatError):
+        return False
 
 
 class _InOrder:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 from crawlers.fields import specs
 from crawlers.items import Dataset, Resource
 from crawlers.rdf.namespaces import DCAT, DCT, ELI, FOAF, GEODCATAP, LOCN, PROV, RDFS, SCHEMA, SKOS, XSD, iris
+from crawlers.rdf.terms import is_blank
 from crawlers.store.export import distributions, nodes, vocabularies
 from crawlers.store.export.iris import iri
 from crawlers.store.export.literals import literal, moment
@@ -46,9 +48,6 @@ _RELATIONS = {
     **{name: DCAT + name for name in ("hasVersion", "isVersionOf", "previousVersion", "hasCurrentVersion", "inSeries")},
 }
 """The property of each role; other roles are those of a dcat:Relationship."""
-
-
-_IANA = "http://www.iana.org/assignments/relation/"
 
 
 def item_triples(dataset: Dataset, subject: str, single: frozenset[str] = frozenset()) -> Nodes:
@@ -120,11 +119,9 @@ def _concept(about: Nodes, text: str | None, known: str | None) -> str | None:
 
 
 def _sample(about: Nodes, text: str) -> str | None:
-    address = iri(text)
-    if not address:
-        return None
-    node = about.node(address, DCAT + "Distribution")
-    about.say(node, DCAT + "accessURL", address)
+    node = nodes.labelled(about, text, DCAT + "Distribution")
+    if node and not is_blank(node):
+        about.say(node, DCAT + "accessURL", node)
     return node
 
 
@@ -140,7 +137,7 @@ def _relation(about: Nodes, relation: Relation) -> str | None:
         return node
     qualified = about.node(None, DCAT + "Relationship")
     about.say(qualified, DCT + "relation", node)
-    about.say(qualified, DCAT + "hadRole", iri(f"{_IANA}{relation.role}"))
+    about.say(qualified, DCAT + "hadRole", nodes.role(about, relation.role))
     return qualified
 
 
@@ -158,8 +155,8 @@ def _service(about: Nodes, service: Service) -> str:
     about.say(node, DCT + "title", literal(service.title))
     about.say(node, DCT + "description", literal(service.description))
     about.say(node, DCAT + "endpointURL", iri(service.endpoint_url))
-    description = service.endpoint_description
-    about.say(node, DCAT + "endpointDescription", iri(description) if description and "://" in description else None)
+    if description := service.endpoint_description:
+        about.say(node, DCAT + "endpointDescription", nodes.labelled(about, description, RDFS + "Resource"))
     about.say(node, DCT + "conformsTo", *_OWN["conforms_to"](about, service.conforms_to))
     return node
 
@@ -174,9 +171,8 @@ def _each(writer: Callable[[Nodes, Any], Term | None]) -> Writer:
     return lambda about, values: [writer(about, value) for value in values]
 
 
-def _named(kind: str) -> Callable[[Nodes, str], str | None]:
-    """Return what writes an IRI as a node of a class; a text that is none is left out."""
-    return lambda about, text: about.node(name, kind) if (name := iri(text)) else None
+def _page(about: Nodes, text: str) -> str | None:
+    return about.node(name, FOAF + "Document") if (name := iri(text)) else None
 
 
 def _labelled(kind: str) -> Callable[[Nodes, str], str | None]:
@@ -185,7 +181,8 @@ def _labelled(kind: str) -> Callable[[Nodes, str], str | None]:
 
 
 def _metres(_: Nodes, value: float) -> list[Term | None]:
-    return [literal(f"{value:f}".rstrip("0").rstrip("."), XSD + "decimal")]
+    whole, part = f"{Decimal(repr(value)):f}.".split(".")[:2]  # all its digits, and no exponent
+    return [literal(f"{whole}.{part}".rstrip("0").rstrip("."), XSD + "decimal")]
 
 
 def _one(writer: Callable[[Nodes, Any], Term | None]) -> Writer:
@@ -197,7 +194,7 @@ _BY_KIND: dict[str, Writer] = {
     "moment": lambda _, text: [moment(text)],
     "code": _coded(lambda _: None),
     "iri": lambda _, text: [iri(text)],
-    "address": _one(_named(FOAF + "Document")),
+    "address": _one(_page),
     "addresses": _each(_labelled(FOAF + "Document")),
     "references": _each(lambda _, text: iri(text) or literal(text)),
     "labels": _each(lambda _, text: literal(text)),
@@ -219,8 +216,8 @@ _OWN: dict[str, Writer] = {
     "access_rights": _one(nodes.access_rights),
     "rights": _one(_labelled(DCT + "RightsStatement")),
     "provenance": _one(_labelled(DCT + "ProvenanceStatement")),
-    "applicable_legislation": _each(_named(ELI + "LegalResource")),
-    "hvd_categories": lambda about, names: [about.node(iri(each), SKOS + "Concept") for each in names],
+    "applicable_legislation": _each(_labelled(ELI + "LegalResource")),
+    "hvd_categories": _each(lambda about, text: _concept(about, text, None)),
     "sample": _each(_sample),
     "type": _coded(codes.dataset_type),
     "status": _coded(codes.status),

@@ -10,7 +10,8 @@ from crawlers.rdf.terms import Literal
 _UNPRINTABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff\ufffe\uffff]")  # XML can't hold these
 _MOMENT = re.compile(
     r"[0-9]{4}(?P<month>-[0-9]{2}(?P<day>-[0-9]{2}"
-    r"(?P<time>T[0-9]{2}:[0-9]{2}(?P<seconds>:[0-9]{2}(\.[0-9]+)?)?(?P<zone>Z|[+-](0[0-9]|1[0-3]):[0-5][0-9]))?)?)?"
+    r"(?P<time>T[0-9]{2}:[0-9]{2}(?P<seconds>:[0-9]{2}(\.[0-9]+)?)?"
+    r"(?P<zone>Z|[+-](?:(?:0[0-9]|1[0-3]):[0-5][0-9]|14:00)))?)?)?"
 )
 
 

@@ -18,6 +18,10 @@ if TYPE_CHECKING:
 
 
 _ROLES = "http://inspire.ec.europa.eu/metadata-codelist/ResponsiblePartyRole/"
+_INSPIRE = {
+    *("author", "custodian", "distributor", "originator", "owner", "pointOfContact", "principalInvestigator"),
+    *("processor", "publisher", "resourceProvider", "user"),
+}
 
 
 class Nodes:
@@ -48,7 +52,8 @@ class Nodes:
 
 def labelled(about: Nodes, text: str, kind: str) -> str | None:
     """Add a node for a text: with that IRI if it is one, else blank with the text as label."""
-    if "://" in text and " " not in text.strip() and (name := iri(text)):
+    is_address = ("://" in text or text.startswith("urn:")) and " " not in text.strip()
+    if is_address and (name := iri(text)):
         return about.node(name, kind)
     label = literal(text)
     if not label:
@@ -82,11 +87,16 @@ def contact(about: Nodes, value: Agent) -> str:
 
 
 def attribution(about: Nodes, value: Agent) -> str:
-    """Add an agent with a role that no property has; that of INSPIRE's table if there is one."""
+    """Add an agent with a role that no property has: by INSPIRE's IRI if its table has the role, else in words."""
     node = about.node(None, PROV + "Attribution")
     about.say(node, PROV + "agent", agent(about, value))
-    about.say(node, DCAT + "hadRole", iri(f"{_ROLES}{value.role}") if value.role else None)
+    about.say(node, DCAT + "hadRole", _ROLES + value.role if value.role in _INSPIRE else role(about, value.role))
     return node
+
+
+def role(about: Nodes, text: str | None) -> str | None:
+    """Add a role in words: an item does not have the address that its source may have had for it."""
+    return labelled(about, text, DCAT + "Role") if text else None
 
 
 def _mailto(email: str | None) -> str | None:

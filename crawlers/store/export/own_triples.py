@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 from crawlers import kind
@@ -41,8 +40,6 @@ _SHARED = {
 """Agents and places: what many datasets describe, each in its words."""
 SAME_AS = OWL + "sameAs"
 """What a blank node says that describes a shared thing otherwise than the thing's own node."""
-_XML_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]*\Z")
-"""What a property must end with: RDF/XML cannot write others."""
 
 
 def own_triples(dataset: Dataset, subject: str, taken: Taken) -> Graph:
@@ -120,7 +117,7 @@ def _node(node: Node, names: dict[str, str]) -> Node:
     found: Node = {}
     for predicate, values in node.items():
         name = iri(predicate)
-        if name and name not in _OF_CATALOGUES and _XML_NAME.search(name):
+        if name and name not in _OF_CATALOGUES:
             held = dict.fromkeys(found.get(name, ()))
             held |= dict.fromkeys(each for value in values if (each := _term(value, names)) is not None)
             found[name] = [each for each in held if name != TYPE or isinstance(each, str)]

@@ -70,6 +70,13 @@ def names(nodes: Graph, subject: str) -> list[Literal]:
     return next((found for found in said if any(each.value.strip() for each in found)), [])
 
 
+def only_name(nodes: Graph, subject: str) -> str | None:
+    """Return a node's name if the node says nothing else, besides its class."""
+    said = [each for name, found in nodes.get(subject, {}).items() if name != TYPE for each in found]
+    called = names(nodes, subject)
+    return called[0].value if len(said) == 1 and said == called else None
+
+
 def literal_as(kind: str, nodes: Graph, term: Term) -> Literal | None:
     """Return a value as a literal of a kind; ``None`` if it is none.
 

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 from crawlers.items import Place
 from crawlers.kinds.dcat.mapping.description import properties
 from crawlers.kinds.dcat.mapping.translations import label, languages_first
-from crawlers.rdf.namespaces import DCAT, GEO, LOCN, SCHEMA, SCHEMA_HTTPS
+from crawlers.rdf.namespaces import DCAT, DCAT_US, GEO, LOCN, RDF, SCHEMA, SCHEMA_HTTPS
 from crawlers.rdf.terms import Literal, is_blank
 from crawlers.values import places
-from crawlers.values.geometries import frozen, geometry, is_unmistakable
+from crawlers.values.geometries import DCAT_US_SIDES, frozen, geometry, is_unmistakable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -20,20 +20,24 @@ if TYPE_CHECKING:
 
 _WGS84 = "http://www.w3.org/2003/01/geo/wgs84_pos#"
 _NAMES = properties(Place, "name")
+_BOX = DCAT_US + "geographicBoundingBox"
 _UNITS = (LOCN + "adminUnitL2", LOCN + "adminUnitL1")
 _SHAPES = (
     *properties(Place, "geometry"),
+    _BOX,
     *(GEO + name for name in ("hasGeometry", "defaultGeometry", "hasDefaultGeometry", "hasBoundingBox", "hasCentroid")),
 )
 _WRITTEN = frozenset((*_SHAPES, *(GEO + name for name in ("asWKT", "asGML", "asGeoJSON"))))
 """What leads to the text of a shape, and to nothing else."""
-_ROUGH = (DCAT + "bbox", DCAT + "centroid", GEO + "hasBoundingBox", GEO + "hasCentroid")
+_VALUE = RDF + "value"
+_ROUGH = (DCAT + "bbox", DCAT + "centroid", GEO + "hasBoundingBox", GEO + "hasCentroid", _BOX)
 """What counts where there is no shape more exact."""
 _WORDS = {
     **{schema + name: name for schema in (SCHEMA, SCHEMA_HTTPS) for name in ("box", "polygon", "line", "circle")},
     **{schema + name: name for schema in (SCHEMA, SCHEMA_HTTPS) for name in ("latitude", "longitude")},
     _WGS84 + "lat": "latitude",
     _WGS84 + "long": "longitude",
+    **{DCAT_US + name: name for name in DCAT_US_SIDES},
 }
 _DEEPEST = 2  # Location, schema:geo, GeoShape
 
@@ -101,7 +105,7 @@ def _shapes(description: Graph, node: Node, depth: int) -> Iterator[tuple[bool, 
         for value in values if predicate not in _NAMES else ():
             if isinstance(value, Literal):
                 is_meant = predicate in _WRITTEN or (value.datatype or "").startswith(GEO)
-                if is_meant or is_unmistakable(value.value):
+                if value.value.strip() and (is_meant or predicate == _VALUE or is_unmistakable(value.value)):
                     yield is_meant, value.value
             elif depth and predicate in _SHAPES and value in description:
                 yield from _shapes(description, description[value], depth - 1)

@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, Any
 from crawlers.kinds.html.mapping.page import text
 from crawlers.kinds.html.schema_org.addresses import bare, base, joined, named
 from crawlers.kinds.html.schema_org.document import Allowance, Document
-from crawlers.kinds.html.schema_org.graph import Graph, is_a
+from crawlers.kinds.html.schema_org.graph import Graph, is_a, types
 from crawlers.kinds.html.schema_org.microdata import Microdata, datasets
 from crawlers.kinds.html.schema_org.scripts import documents
-from crawlers.rdf.namespaces import DCAT
 from crawlers.values.linked import label
 
 if TYPE_CHECKING:
@@ -46,14 +45,14 @@ def records(root: HtmlElement, url: str, flaws: list[str] | None = None) -> list
 
 
 def of_rdf(document: dict[str, Any], url: str) -> _Record | None:
-    """Return the record of a description in RDF, if that is a Dataset of schema.org's and none of DCAT's.
+    """Return the record of a Dataset in RDF that is described in schema.org's words alone.
 
     Args:
         document: as `crawlers.rdf.document.document` writes it.
     """
     allowance = Allowance(_MOST)
     plain = Document(url, "", allowance).plain(document)
-    if not is_a(plain, "Dataset") or is_a(plain, DCAT + "Dataset"):
+    if not is_a(plain, "Dataset") or any(":" in word for word in (*plain, *types(plain))):
         return None
     return next(Graph([plain], url, allowance).datasets(), None)
 
