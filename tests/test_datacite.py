@@ -120,14 +120,18 @@ def test_a_value_that_can_not_be_read_leaves_its_field_empty(text, field, value)
         "<geoLocationPoint><pointLongitude>1e999</pointLongitude><pointLatitude>NaN</pointLatitude></geoLocationPoint>",
         "<geoLocationPoint><pointLongitude>500</pointLongitude><pointLatitude>2</pointLatitude></geoLocationPoint>",
         "<geoLocationBox>1 2 3</geoLocationBox>",
-        "<geoLocationBox/>",
-        "<geoLocationPolygon/>",
         "<geoLocationPolygon><polygonPoint/></geoLocationPolygon>",
     ],
 )
 def test_a_shape_that_is_not_on_earth_is_a_flaw(shape):
     found = item(f"<geoLocations><geoLocation>{shape}</geoLocation></geoLocations>")
     assert (found.spatial, len(found.flaws)) == ([], 1)
+
+
+@pytest.mark.parametrize("part", ["", "<geoLocationPlace/>", "<geoLocationBox/>", "<geoLocationPolygon/>"])
+def test_an_empty_place_is_no_flaw(part):
+    found = item(f"<geoLocations><geoLocation>{part}</geoLocation></geoLocations>")
+    assert (found.spatial, found.flaws) == ([], [])
 
 
 RELATED = """<relatedItems><relatedItem><creators><creator><creatorName>Foreign</creatorName></creator></creators>

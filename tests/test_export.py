@@ -38,7 +38,7 @@ from crawlers.store.export.target import target
 from crawlers.store.export.writers import WRITERS
 from crawlers.store.index import Index
 from tests.conftest import FAST, ROOT, scrapy
-from tests.held import PORTAL, golden, put, put_ckan, put_rdf, real
+from tests.held import PORTAL, golden, put, put_ckan, put_rdf
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -550,27 +550,6 @@ def test_a_line_is_a_croissant_file() -> None:
     assert api["encodingFormat"] == "application/octet-stream"
     assert first["isLiveDataset"] is True, "no file may lack a checksum otherwise"
     assert not second.keys() & {"name", "description", "creator", "datePublished"}, "nobody gave them"
-
-
-LOADED = """
-import json, logging, sys
-import mlcroissant
-
-logging.disable()
-for number, line in enumerate(sys.stdin):
-    mlcroissant.Dataset(jsonld=json.loads(line))
-print(number + 1)
-"""
-
-
-@pytest.mark.slow
-def test_the_library_of_croissant_loads_every_line(tmp_path: Path) -> None:
-    golden(tmp_path)
-    real(tmp_path)
-    lines = written("croissant", items(tmp_path))
-    command = [sys.executable, "-c", LOADED]
-    loaded = subprocess.run(command, input=lines, capture_output=True, check=False)
-    assert (loaded.stdout.decode().strip(), loaded.stderr.decode()) == (str(lines.count(b"\n")), "")
 
 
 def test_two_files_of_one_id_stay_two() -> None:

@@ -703,6 +703,22 @@ def test_rdf_xml_alone_leaves_out_what_it_cant_write(format_: str, left_out: set
         assert rdflib.Graph().parse(body, format="xml")
 
 
+def test_what_of_a_data_json_has_no_field_is_documented(tmp_path: Path) -> None:
+    section = (ROOT / "docs" / "export.md").read_text().partition("Of a data.json these have none:")[2]
+    rows = section.strip().partition("\n\n")[0].splitlines()[:3]
+    of_datasets, of_files, of_agents = (re.findall("`(.+?)`", row) for row in rows)
+    assert all((of_datasets, of_files, of_agents))
+    lost = {name: f"lost {name}" for name in of_datasets}
+    agent = {name: f"lost {name}" for name in of_agents}
+    file = {"accessURL": "https://example.org/f"} | {name: f"lost {name}" for name in of_files}
+    kept = {"identifier": "1", "title": "T", "landingPage": "https://example.org/kept", "distribution": [file]}
+    agents = {"publisher": {"name": "P"} | agent, "contactPoint": {"fn": "C"} | agent}
+    put(tmp_path, "agency", "1", lost | kept | agents, by="data_json", url=f"{BASE}data.json")
+    body = written("ttl", held(tmp_path)).decode()
+    assert "https://example.org/kept" in body
+    assert "lost" not in body
+
+
 # Shapes
 
 

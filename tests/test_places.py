@@ -197,6 +197,12 @@ def test_the_memory_of_hostile_places_is_bounded(name: str) -> None:
         tracemalloc.stop()
 
 
+def test_of_many_shapes_under_one_name_the_first_are_read() -> None:
+    for word in ("geometry", "box"):
+        assert geometry({word: ["POINT(1 200)"] * 999 + ["POINT(1 2)"]})
+        assert not geometry({word: ["POINT(1 200)"] * 1_000 + ["POINT(1 2)"]})
+
+
 def test_a_shape_of_as_many_positions_as_may_be() -> None:
     most = bounds.POSITIONS.most
     ring = [[number / most, 1 + number / most] for number in range(most - 1)]

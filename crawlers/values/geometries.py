@@ -38,6 +38,7 @@ _LONGEST = 1_500_000
 _LONGEST_BOX = 1_000
 _LONGEST_SYSTEM = 200
 _DEEPEST = 6
+_MOST_SHAPES = 1_000
 _OFF = 1e-6  # rounding
 _NARROWEST = 90
 """Degrees. West beyond east by less is a mistake: as a box across the antimeridian it would span most of the Earth."""
@@ -600,8 +601,8 @@ def _held(name: str, value: Any, deepest: int) -> Iterator[Geometry]:
         for ring in _rings(value):
             yield from _placed("Polygon", [ring], _LONGITUDE)
         return
-    given = [_plain(each) for each in (value if isinstance(value, list) and not is_box(value) else [value])]
-    for each in given:
+    several = value if isinstance(value, list) and not is_box(value) else [value]
+    for each in map(_plain, several[:_MOST_SHAPES]):
         yield from _drawn(_DRAWN[name], each, deepest) if name in _DRAWN else _shapes(each, deepest)
 
 

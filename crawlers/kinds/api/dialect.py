@@ -412,7 +412,7 @@ class APIDialect(Dialect[Ask]):
     def renewed(self, walk: Walk[Ask]) -> Ask | None:
         """Return the beginning of the listing, where its tokens or links may have expired."""
         ask = walk.ask
-        if not walk.pages:
+        if walk.purpose == "count":
             return ask
         is_shrunk = walk.rows is not None and walk.rows != walk.most
         may_expire = self.paging.kind in ("next", "token") and ask.at is not None and not is_shrunk
