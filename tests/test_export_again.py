@@ -454,6 +454,15 @@ def test_a_dataset_that_is_its_own_file_keeps_what_its_source_says(tmp_path: Pat
     assert again([item])[0].resources == item.resources
 
 
+def test_a_version_is_said_once(tmp_path: Path) -> None:
+    said = '<urn:x:1> a dcat:Dataset ; dct:title "Rain" ; dct:hasVersion [ dct:title "First" ] .'
+    (item,) = said_and_held(said, tmp_path)
+    with Taken() as taken:
+        nodes, subject = description(item, taken)
+    assert (DCT + "hasVersion" in nodes[subject], DCAT + "hasVersion" in nodes[subject]) == (True, False)
+    assert again([item])[0].relations == item.relations
+
+
 def test_two_records_that_share_an_iri_keep_what_each_says_of_it() -> None:
     def record(name: str, longitude: int, country: str = "urn:x:place") -> Dataset:
         where = Place(name="Kenya", uri=country, geometry={"type": "Point", "coordinates": [longitude, 2]})

@@ -94,6 +94,8 @@ def _merge(about: Nodes, own: Graph, subject: str, dataset: Dataset) -> None:
     left = _OWN - ({DCT + "identifier"} if dataset.uri and subject != iri(dataset.uri) else set())
     if DCT + "rights" in node or any(file.license or file.rights for file in dataset.resources):
         left |= {_FIELDS[name] for name in _FROM_FILES}
+    if DCT + "hasVersion" in node:  # both are one role
+        left |= {DCAT + "hasVersion"}
     added = {name: each for name, each in said[subject].items() if name in replaced or name not in {*node, *left}}
     node |= added
     for name in set(before).difference(reached(own, [subject])):
