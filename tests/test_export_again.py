@@ -454,6 +454,15 @@ def test_a_dataset_that_is_its_own_file_keeps_what_its_source_says(tmp_path: Pat
     assert again([item])[0].resources == item.resources
 
 
+def test_a_file_that_is_also_related_keeps_what_belongs_to_it(tmp_path: Path) -> None:
+    said = (
+        '<urn:x:1> a dcat:Dataset ; dct:title "Rain" ; dct:source _:f ; dcat:distribution _:f .'
+        ' _:f dcat:accessService <urn:x:s> . <urn:x:s> a dcat:DataService ; dct:title "Levels" .'
+    )
+    (item,) = said_and_held(said, tmp_path)
+    assert [one.title for one in item.resources[0].access_services] == ["Levels"]
+
+
 def test_a_version_is_said_once(tmp_path: Path) -> None:
     said = '<urn:x:1> a dcat:Dataset ; dct:title "Rain" ; dct:hasVersion [ dct:title "First" ] .'
     (item,) = said_and_held(said, tmp_path)

@@ -523,6 +523,12 @@ def test_a_box_in_a_text_of_a_node(description: Graph) -> None:
     assert places_of(description, "_:a") == [Place(geometry=polygon(SQUARE))]
 
 
+@pytest.mark.parametrize("written", ["75, 92", "12 34", "8010"])
+def test_codes_of_a_place_are_no_shape(written: str) -> None:
+    node = {RDF + "value": [Literal(written)], RDFS + "label": [Literal("Graz")]}
+    assert places_of({"_:a": node}, "_:a") == [Place(name="Graz")]
+
+
 @pytest.mark.parametrize(
     ("description", "value", "found", "flaws"),
     [

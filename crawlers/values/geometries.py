@@ -174,6 +174,8 @@ def fault(sides: Sequence[float | None]) -> str | None:
         return "is 0 on all sides"
     if not _is_on_earth([(west, south), (east, north)]):
         return "is not in degrees, or its sides are swapped"
+    if south > north and west > east:
+        return "has its corners exchanged, or its sides swapped"
     return "has its west east of its east" if 0 < west - east < _NARROWEST else None
 
 

@@ -167,7 +167,7 @@ def _described(node: LinkedRecord, record: Record, where: str) -> Place | None:
         note(record, f"{where}.{word}" if len(unread) == 1 else where, unread[word] if len(unread) == 1 else unread)
     elif not (shape or name or uri or code):
         found = place(label(value))
-        if not found:
+        if not found and not node.text("code"):  # of a country in two letters, of a municipality
             note(record, where, value)
         return found
     return Place(name=name, code=code, uri=uri, geometry=shape) if shape or name or uri or code else None

@@ -69,9 +69,9 @@ class Descriptions:
         """
         found: Graph = {}
         room, values, is_everything = self.room(), bounds.STATEMENTS.most, True
-        waiting = deque([(subject, 0), *((other, 1) for other in others)])
-        while waiting:
-            current, distance = waiting.popleft()
+        waiting, related = deque([(subject, 0), *((other, 1) for other in others)]), deque[tuple[str, int]]()
+        while waiting or related:
+            current, distance = (waiting or related).popleft()
             if current in found:
                 continue
             node = self.nodes.node(current)
@@ -87,7 +87,8 @@ class Descriptions:
             room -= length if found else 0
             self.budget -= length
             found[current] = node
-            waiting.extend(neighbours)
+            for each in neighbours:
+                (related if each[1] > _MAX_DISTANCE else waiting).append(each)
         return found, is_everything
 
     def room(self) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 from crawlers.items import Place
@@ -39,6 +40,8 @@ _WORDS = {
     _WGS84 + "long": "longitude",
     **{DCAT_US + name: name for name in DCAT_US_SIDES},
 }
+_CODES = re.compile(r"\s*+[0-9]++(?:[\s,;]++[0-9]++)?+\s*+")
+"""One or two whole numbers, which may be codes: no shape, if nothing else says that they are one."""
 _DEEPEST = 2  # Location, schema:geo, GeoShape
 
 
@@ -105,7 +108,8 @@ def _shapes(description: Graph, node: Node, depth: int) -> Iterator[tuple[bool, 
         for value in values if predicate not in _NAMES else ():
             if isinstance(value, Literal):
                 is_meant = predicate in _WRITTEN or (value.datatype or "").startswith(GEO)
-                if value.value.strip() and (is_meant or predicate == _VALUE or is_unmistakable(value.value)):
+                is_drawn = is_unmistakable(value.value) or (predicate == _VALUE and not _CODES.fullmatch(value.value))
+                if value.value.strip() and (is_meant or is_drawn):
                     yield is_meant, value.value
             elif depth and predicate in _SHAPES and value in description:
                 yield from _shapes(description, description[value], depth - 1)
