@@ -195,7 +195,7 @@ class ArchiveSpider(CatalogueSpider):
 
     def conclude(self, **_: Any) -> None:
         """Judge the run when no request is left: it is whole if each resource was looked at, or need not be."""
-        if self.run_state.walks.lists.get("files") != "begun":
+        if not self.run_state.walks.is_open("files"):
             return
         lacking = left_out(self.output, self.choice, RESOURCES)
         listed = self.run_state.expected = self.records.expected

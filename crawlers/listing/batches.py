@@ -241,7 +241,7 @@ class Batches(ABC):
 
     def closed(self, batch: Batch, fault: Fault, request: Request | None) -> Iterator[Any]:
         """Yield what follows where the host answers no further question."""
-        if self.crawl.run_state.walks.lists.get(self.batch_list) == "begun":
+        if self.crawl.run_state.walks.is_open(self.batch_list):
             self.crawl.run_state.walks.end(self.batch_list, "short")
         self.crawl.failed("list", fault.error, request, http_status=fault.status)
         return iter(())

@@ -188,15 +188,8 @@ def begun(walk: Walk[Any], ask: Any, **changes: Any) -> Walk[Any]:
 
 def lapped(walk: Walk[Any], ask: Any) -> Walk[Any]:
     """Return the beginning of a further look at a list."""
-    first: dict[str, Any] = {
-        "parts": (),
-        "before": 0,
-        "doubles": 0,
-        "splits": 0,
-        "has_moved": False,
-        "has_shrunk": False,
-    }
-    first |= {"lost": 0, "left": "", "stated": None}
+    first: dict[str, Any] = dict.fromkeys(("before", "doubles", "splits", "lost"), 0)
+    first |= {"parts": (), "left": "", "stated": None, "has_moved": False, "has_shrunk": False}
     return begun(walk, ask, lap=walk.lap + 1, **first)
 
 

@@ -550,7 +550,7 @@ class Lister(Generic[A]):
         if not is_limited and (outputs := self.dialect.ended(walk)) is not None:
             yield from self._begun(outputs, walk)
             return
-        if self.walks.lists.get(self.dialect.traits.tree) == "begun":
+        if self.walks.is_open(self.dialect.traits.tree):
             yield from self._judge_tree()
             return
         if is_limited:
@@ -571,10 +571,14 @@ class Lister(Generic[A]):
         """Yield what there is to do at the end of a walk; another walk among it is begun."""
         for output in outputs:
             if isinstance(output, Walk):
-                self.crawl.seen(output.name, list_name="begun", listed_by=walk.name)
+                self.note_begun(output.name, walk)
                 yield from self.begin(output)
             else:
                 yield output
+
+    def note_begun(self, name: str, walk: Walk[A]) -> None:
+        """Note which walk's end begins a list: if that is read again after a kill, the list is no other's."""
+        self.crawl.seen(name, list_name="begun", listed_by=walk.name)
 
     def find_gone(self) -> Iterator[Any]:
         """Look for the datasets on disk that the whole listing lacks."""

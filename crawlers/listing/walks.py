@@ -46,6 +46,10 @@ class Walks:
         query = "SELECT name, evidence FROM walks WHERE state = 'whole' AND tree = '' ORDER BY rowid"
         return dict(self.job.db.execute(query))
 
+    def is_open(self, name: str) -> bool:
+        """Return whether a list has begun and not ended."""
+        return self.lists.get(name) == "begun"
+
     def has_ended(self, name: str) -> bool:
         """Return whether a list was read to its end, or given up."""
         return self.lists.get(name) == "ended"
@@ -96,9 +100,9 @@ class Walks:
     def go_on(self, name: str, tree: str = "") -> None:
         """Note that a list goes on that had ended before a kill: another answer came to the same request."""
         for each in filter(None, (name, tree)):
-            if self.lists.get(each) != "begun":
+            if not self.is_open(each):
                 self.job.execute("UPDATE walks SET state = 'open' WHERE name = ?", (each,))
-            if self.lists.get(each) == "ended":
+            if self.has_ended(each):
                 self.lists[each] = "begun"
                 self.evidence.pop(each, None)
 

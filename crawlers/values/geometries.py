@@ -417,9 +417,7 @@ def _between(first: Sequence[float], second: Sequence[float], orders: Orders) ->
     for is_swapped in orders:
         if _is_on_earth([first, second], is_swapped=is_swapped):
             (west, south), (east, north) = (each[1::-1] if is_swapped else each[:2] for each in (first, second))
-            if south > north and west > east:
-                west, east = east, west
-            if 0 < west - east < _NARROWEST:
+            if west > east and (south > north or west - east < _NARROWEST):
                 west, east = east, west
             yield from filter(None, [box(west, south, east, north)])
             return

@@ -115,20 +115,15 @@ def _statement(name: str, text: str, language: str | None) -> tuple[str, Any]:
     return _SAME.get(name, name), Literal(text, language)
 
 
-_CORNERS = {
-    "LowerCorner": "LowerCorner",
-    "UpperCorner": "UpperCorner",
-    "lowerCorner": "LowerCorner",
-    "upperCorner": "UpperCorner",
-}
-"""What the corners are called in OWS and in GML, and in what is read."""
+_CORNERS = ("{*}LowerCorner", "{*}UpperCorner", "{*}lowerCorner", "{*}upperCorner")
+"""What the corners are called in OWS, and in GML."""
 
 
 def _boxes(element: Any) -> Iterator[str]:
     """Yield the boxes of OGC's ows namespace, without its prefix."""
     for box in element.iterchildren("{*}BoundingBox", "{*}WGS84BoundingBox"):
-        name, corners = etree.QName(box).localname, box.iterchildren(*(f"{{*}}{corner}" for corner in _CORNERS))
-        texts = ((_CORNERS[etree.QName(corner).localname], escape(_text(corner)[:200])) for corner in corners)
+        name, corners = etree.QName(box).localname, box.iterchildren(*_CORNERS)
+        texts = ((etree.QName(corner).localname, escape(_text(corner)[:200])) for corner in corners)
         inner = "".join(f"<{tag}>{text}</{tag}>" for tag, text in texts)
         yield f"<{name} crs={quoteattr(box.get('crs', ''))}>{inner}</{name}>"
 

@@ -124,14 +124,14 @@ class ExtensionsSpider(PackageSpider):
 
     def profile_all(self, walk: Walk[Ask]) -> Output:
         """Yield the profiles of packages without a repository at GitHub, and the first requests for the others."""
-        self.seen("repositories", list_name="begun", listed_by=walk.name)  # the rest is asked for after a kill in here
+        self.lister.note_begun("repositories", walk)  # the rest is asked for after a kill in here
         self.run_state.walks.begin("repositories")
         yield from self.repositories.elsewhere()
         yield from self.github.ask(self.repositories.at_github())
 
     def conclude(self) -> None:
         """Mark what the catalogue does not list any more, when no request is left."""
-        if self.run_state.walks.lists.get("repositories") == "begun":
+        if self.run_state.walks.is_open("repositories"):
             self.run_state.walks.end("repositories", "stopped")
             if self.run_state.is_whole_listing:
                 self.withdrawals.mark_missing()

@@ -108,8 +108,8 @@ def _shapes(description: Graph, node: Node, depth: int) -> Iterator[tuple[bool, 
         for value in values if predicate not in _NAMES else ():
             if isinstance(value, Literal):
                 is_meant = predicate in _WRITTEN or (value.datatype or "").startswith(GEO)
-                is_drawn = is_unmistakable(value.value) or (predicate == _VALUE and not _CODES.fullmatch(value.value))
-                if value.value.strip() and (is_meant or is_drawn):
+                is_stated = is_meant or (predicate == _VALUE and not _CODES.fullmatch(value.value))
+                if value.value.strip() and (is_stated or is_unmistakable(value.value)):
                     yield is_meant, value.value
             elif depth and predicate in _SHAPES and value in description:
                 yield from _shapes(description, description[value], depth - 1)
