@@ -31,7 +31,7 @@ class Some(Batches):
         self.errors: list[AnswerError] = []
         records = SimpleNamespace(behind=lambda last, _, count: [one for one in ids if one > last][:count])
         self.ended: list[tuple[str, str]] = []
-        walks = SimpleNamespace(lists={"some": "begun"}, end=lambda *ended: self.ended.append(ended))
+        walks = SimpleNamespace(is_open=lambda name: name == "some", end=lambda *ended: self.ended.append(ended))
         super().__init__(
             SimpleNamespace(  # type: ignore[arg-type]
                 records=records,
