@@ -663,7 +663,7 @@ class Dataset:
 
     @property
     def is_mapped(self) -> bool:
-        """Whether all its fields are known; see `crawlers.values.lazy_dataset.LazyDataset`."""
+        """Whether all its fields are known; see `crawlers.records.lazy_dataset.LazyDataset`."""
         return True
 
     def amend(self, change: Callable[[Dataset], None]) -> None:

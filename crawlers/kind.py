@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from scrapy.http import HtmlResponse, Response
 
     from crawlers.items import Dataset
-    from crawlers.rdf.terms import Graph
-    from crawlers.values.volatile import Volatile
+    from crawlers.records.rdf.terms import Graph
+    from crawlers.records.volatile import Volatile
 
     Reader = Callable[[Any, str, str, str], Dataset]
     Answer = Response | AnswerError
@@ -59,7 +59,7 @@ class Kind:
             ``None`` where that document has no RDF.
         volatile: the file that names what moves in a record although nobody edits it, in the package of the generic
             spider: a list ``documents``, whose tables have ``of`` (the ``metadata_source`` names), and ``counters`` and
-            ``sets`` as `crawlers.values.volatile.Volatile` has them.
+            ``sets`` as `crawlers.records.volatile.Volatile` has them.
         find_volatile: for a kind whose ``metadata_source`` names are declared by users: the function that takes such a
             name and returns the `Volatile`, or ``None``.
         detector: the `Detector` that recognises catalogues of the kind.
@@ -432,7 +432,7 @@ def reader(metadata_source: str | None) -> Reader:
 @cache
 def volatile(metadata_source: str | None) -> Volatile:
     """Return what moves in the documents of a ``metadata_source`` although nobody edits them."""
-    from crawlers.values.volatile import Volatile  # noqa: PLC0415 -- few commands compare documents
+    from crawlers.records.volatile import Volatile  # noqa: PLC0415 -- few commands compare documents
 
     where = f"Counters in documents of {metadata_source} count as changes"
     for kind in registered().values():
@@ -446,8 +446,8 @@ def volatile(metadata_source: str | None) -> Volatile:
 
 def _volatile(kind: Kind) -> dict[str, Volatile]:
     """Return what a kind's own file says, by ``metadata_source``."""
-    from crawlers.values.tables import toml_table  # noqa: PLC0415
-    from crawlers.values.volatile import Volatile  # noqa: PLC0415
+    from crawlers.records.tables import toml_table  # noqa: PLC0415
+    from crawlers.records.volatile import Volatile  # noqa: PLC0415
 
     if kind.volatile is None:
         return {}

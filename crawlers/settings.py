@@ -105,7 +105,7 @@ RETRY_BACKOFF = 1.0  # seconds before the first retry, doubled each time
 RETRY_BACKOFF_MAX = 60.0  # seconds
 RETRY_AFTER_MAX = 3600.0  # seconds; a portal that asks for more is taken to refuse
 BLOCKED_AFTER = 3  # bot checks or 403s in a row until a host gets no more requests; 0 = never
-DOWNLOADER = "crawlers.politeness.pace.Downloader"  # default Scrapy's own, which fifty paused hosts stop
+DOWNLOADER = "crawlers.components.politeness.pace.Downloader"  # default Scrapy's own, which fifty paused hosts stop
 DOWNLOAD_TIMEOUT = 60  # default 180; a page of 1,000 datasets takes a healthy portal a few seconds
 
 # Safety
@@ -121,7 +121,9 @@ LINKED_DATASETS_MAX = 10_000  # datasets that a catalogue only links to, and tha
 JSON_MAXSIZE = 100 * 1024 * 1024  # of JSON-LD and data.json, which are held in memory: JSON-LD at ten times its size
 DOWNLOAD_HANDLERS = {
     **dict.fromkeys(("file", "data", "ftp", "s3")),  # a portal may not name local files
-    **dict.fromkeys(("http", "https"), "crawlers.spool.SpoolingHandler"),  # default Scrapy's own: all in memory
+    **dict.fromkeys(
+        ("http", "https"), "crawlers.components.spool.SpoolingHandler"
+    ),  # default Scrapy's own: all in memory
 }
 COOKIES_ENABLED = False  # default True; metadata needs no session
 REFERRER_POLICY = "no-referrer"  # default scrapy-default; a portal need not know what was asked before
@@ -140,9 +142,15 @@ BROWSER_EXECUTABLE: str | None = None  # the Chromium to use; by default Playwri
 BROWSER_SANDBOX = True  # False where the machine can't have one; as root there is none anyway
 
 # HTTP cache: off by default (HTTPCACHE_ENABLED)
-HTTPCACHE_POLICY = "crawlers.httpcache.Policy"  # default DummyPolicy, which keeps all for ever, robot checks too
-HTTPCACHE_STORAGE = "crawlers.httpcache.SqliteStorage"  # default FilesystemCacheStorage, seven files an answer
-REQUEST_FINGERPRINTER_CLASS = "crawlers.httpcache.AcceptFingerprinter"  # default: Turtle and HTML are one request
+HTTPCACHE_POLICY = (
+    "crawlers.components.httpcache.Policy"  # default DummyPolicy, which keeps all for ever, robot checks too
+)
+HTTPCACHE_STORAGE = (
+    "crawlers.components.httpcache.SqliteStorage"  # default FilesystemCacheStorage, seven files an answer
+)
+REQUEST_FINGERPRINTER_CLASS = (
+    "crawlers.components.httpcache.AcceptFingerprinter"  # default: Turtle and HTML are one request
+)
 
 # Speed
 CONCURRENT_ITEMS = 2  # default 100, a task each for every answer; these pipelines never wait
@@ -157,10 +165,10 @@ LOGSTATS_INTERVAL = 60.0  # seconds between progress lines if the output is not 
 # Components
 ADDONS = {
     "crawlers.store.location.Resolved": 50,
-    "crawlers.politeness.addon.Politeness": 100,
+    "crawlers.components.politeness.addon.Politeness": 100,
     "crawlers.extensions.feeds.DatasetFeeds": 200,
 }
-SCHEDULER = "crawlers.resume.LedgerScheduler"  # default Scrapy's own, whose JOBDIR does not survive kill -9
+SCHEDULER = "crawlers.components.resume.LedgerScheduler"  # default Scrapy's own, whose JOBDIR does not survive kill -9
 EXTENSIONS_BASE: dict[str, int] = {}  # default Scrapy's eleven; two of them run code for anyone who connects
 EXTENSIONS = {
     "crawlers.extensions.core_stats.CoreStats": 0,  # instead of Scrapy's, which is called for each item
@@ -178,7 +186,7 @@ EXTENSIONS = {
     "crawlers.extensions.timeseries.TimeSeries": 25,
     "crawlers.safety.logs.RedactedLogs": 30,
     "crawlers.extensions.progress.Progress": 40,
-    "crawlers.politeness.pace.Pace": 50,
+    "crawlers.components.politeness.pace.Pace": 50,
 }
 SPIDER_MIDDLEWARES = {
     "pipelines.Batches": -1,  # next to the engine: all others see each item by itself
@@ -190,21 +198,21 @@ SPIDER_MIDDLEWARES = {
 DOWNLOADER_MIDDLEWARES = {
     "crawlers.safety.tokens.NoLogins": 40,  # before all that might name the address
     "scrapy.downloadermiddlewares.offsite.OffsiteMiddleware": None,
-    "crawlers.politeness.offsite.Offsite": 50,
+    "crawlers.components.politeness.offsite.Offsite": 50,
     "scrapy.downloadermiddlewares.robotstxt.RobotsTxtMiddleware": None,
-    "crawlers.politeness.robots.Robots": 100,
+    "crawlers.components.politeness.robots.Robots": 100,
     "scrapy.downloadermiddlewares.retry.RetryMiddleware": None,
-    "crawlers.politeness.retry.BackoffRetry": 550,
-    "crawlers.politeness.blocked.Blocked": 570,  # sees an answer before BackoffRetry does, and unpacked
+    "crawlers.components.politeness.retry.BackoffRetry": 550,
+    "crawlers.components.politeness.blocked.Blocked": 570,  # sees an answer before BackoffRetry does, and unpacked
     "crawlers.safety.resolver.PublicOnly": 800,  # behind HttpProxyMiddleware
     "crawlers.safety.tokens.SecretHeaders": 805,  # as the next one
     "crawlers.safety.tokens.ApiToken": 810,  # behind all that might copy, store or log a request's headers
     "crawlers.safety.tokens.WriteToken": 815,  # behind ApiToken, whose token it replaces for writes
     "scrapy.downloadermiddlewares.httpcache.HttpCacheMiddleware": None,
-    "crawlers.httpcache.HttpCache": 900,
+    "crawlers.components.httpcache.HttpCache": 900,
     "crawlers.safety.tokens.EchoedToken": 905,  # before the cache stores an answer, and behind what unpacks it
     "scrapy.downloadermiddlewares.httpcompression.HttpCompressionMiddleware": None,
-    "crawlers.spool.compression.BoundedCompression": 910,  # default 590; the cache reads bodies, for robot checks
+    "crawlers.components.spool.compression.BoundedCompression": 910,  # default 590; the cache reads bodies
     "scrapy.downloadermiddlewares.stats.DownloaderStats": 920,  # default 850; below the cache
 }
 ITEM_PROCESSOR = "pipelines.Pipelines"  # default ItemPipelineManager, which takes items one by one

@@ -18,6 +18,7 @@ from crawlers.archive.blobs import key as blob_key
 from crawlers.extensions.error_log import now
 from crawlers.extensions.report import Report
 from crawlers.items import Body, Capture
+from crawlers.records import moment
 from crawlers.safety import json_lines
 from crawlers.safety.redact import redact, without_logins
 from crawlers.store import compacted
@@ -26,7 +27,6 @@ from crawlers.store.index import Known, Outcome
 from crawlers.store.index.captures import FILE, line
 from crawlers.store.index.documents import Line
 from crawlers.store.index.manifest import FILE as MANIFEST
-from crawlers.values import moment
 from pipelines.base import Batch, Pipeline
 
 if TYPE_CHECKING:

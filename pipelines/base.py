@@ -11,11 +11,11 @@ from crawlers import signals
 from crawlers.extensions.error_log import NotWritten
 from crawlers.extensions.report import Report
 from crawlers.items import Dataset, Export, Profile
+from crawlers.records.lazy_dataset import LazyDataset
 from crawlers.safety.names import Names
 from crawlers.safety.redact import redact
 from crawlers.store.folder import folder
 from crawlers.store.index import Index
-from crawlers.values.lazy_dataset import LazyDataset
 
 if TYPE_CHECKING:
     from collections.abc import Callable

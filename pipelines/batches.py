@@ -17,7 +17,7 @@ from scrapy.utils.log import logformatter_adapter
 from twisted.python.failure import Failure
 
 from crawlers import signals
-from crawlers.values.lazy_dataset import LazyDataset
+from crawlers.records.lazy_dataset import LazyDataset
 from pipelines.base import Batch, Pipeline
 
 if TYPE_CHECKING:

@@ -9,13 +9,13 @@ from scrapy.exceptions import NotConfigured
 from scrapy.spidermiddlewares.base import BaseSpiderMiddleware
 
 from crawlers import signals
+from crawlers.components.resume import Records
+from crawlers.components.resume.records import EXCLUDED
 from crawlers.extensions.error_log import Excluded
 from crawlers.items import Dataset
 from crawlers.listing.spider import completion
 from crawlers.listing.state import RunState
-from crawlers.resume import Records
-from crawlers.resume.records import EXCLUDED
-from crawlers.values.curation import Curation
+from crawlers.records.curation import Curation
 from pipelines.base import Batch, Item, Pipeline, reference
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from crawlers.browser import executable
+from crawlers.components.browser import executable
 from crawlers.kind import registered
 from crawlers.spider_loader import OTHERS
 from tests import forked

@@ -228,7 +228,7 @@ def prepare() -> None:
     cmdline.entry_points = cache(cmdline.entry_points)  # it reads the metadata of all that is installed
     cmdline.entry_points(group="scrapy.commands")
     sys.modules["tests.portal.catalogue"].Catalogue().grow(DATASETS)
-    sys.modules["crawlers.values.licenses"].license("cc-by")  # it reads SPDX's list once
+    sys.modules["crawlers.records.licenses"].license("cc-by")  # it reads SPDX's list once
     del sys.modules["crawlers.settings"]  # it reads the arguments and the environment
     sys.path[:] = [folder for folder in sys.path if folder != str(ROOT)]
     gc.collect()

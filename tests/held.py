@@ -10,24 +10,23 @@ from typing import TYPE_CHECKING, Any
 import pyoxigraph
 from lxml import etree
 
-from crawlers import xml_records
 from crawlers.exceptions import AnswerError
 from crawlers.kinds.api import answers
 from crawlers.kinds.api.file import load
 from crawlers.kinds.api.mapping import Reading
-from crawlers.kinds.dcat import data_json
-from crawlers.kinds.dcat import mapping as rdf
 from crawlers.kinds.dcat.description import Descriptions
-from crawlers.rdf.document import document
-from crawlers.rdf.graphs import graph
-from crawlers.rdf.namespaces import DCAT, TYPE
+from crawlers.records import data_json, xml
+from crawlers.records import dcat as rdf
+from crawlers.records.rdf.document import document
+from crawlers.records.rdf.graphs import graph
+from crawlers.records.rdf.namespaces import DCAT, TYPE
 from crawlers.safety import strict_json
 from tests.test_fixtures_api import CASES, page
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from crawlers.rdf.terms import Graph, Node
+    from crawlers.records.rdf.terms import Graph, Node
 
 SHARED = Path(__file__).parents[2] / "shared"
 GOLDEN = Path(__file__).parent / "golden"
@@ -168,12 +167,12 @@ def _real_xml(output: Path) -> None:
     for folder in ("csw", "iso", "oai-pmh", "waf"):
         for path in sorted((SHARED / "answers" / folder).glob("*.xml")):
             try:
-                root = xml_records.parse(path.read_bytes())
+                root = xml.parse(path.read_bytes())
             except (AnswerError, etree.XMLSyntaxError):
                 continue
-            for element in list(xml_records.records(root))[:6]:
+            for element in list(xml.records(root))[:6]:
                 try:
-                    item = xml_records.dataset(element, source=folder, url=f"{PORTAL}/csw")
+                    item = xml.dataset(element, source=folder, url=f"{PORTAL}/csw")
                 except AnswerError:
                     continue
                 put(output, folder, item.id, item.document, by=str(item.metadata_source), url=f"{PORTAL}/csw")

@@ -25,7 +25,7 @@ from scrapy.settings import Settings
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
 
-from crawlers.browser import executable  # noqa: E402
+from crawlers.components.browser import executable  # noqa: E402
 from tests.ten import Ten  # noqa: E402
 
 PICTURES = ROOT / "docs" / "pictures"

@@ -168,7 +168,7 @@ import resource
 from pathlib import Path
 from scrapy import Request, Spider
 from crawlers.archive.download import FileResponse
-from crawlers.politeness import failures
+from crawlers.components.politeness import failures
 
 class Probe(Spider):
     name = "probe"

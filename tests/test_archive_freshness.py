@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from crawlers.archive.freshness import LONGEST, YEAR, fresh_until
-from crawlers.values.moment import moment
+from crawlers.records.moment import moment
 
 NOW = datetime(2026, 11, 22, 12, 0, 0, tzinfo=UTC)
 DATE = ("Date", "Sun, 22 Nov 2026 12:00:00 GMT")

@@ -21,17 +21,17 @@ from scrapy import signals as scrapy_signals
 from scrapy.exceptions import DropItem
 
 from crawlers import settings, signals
+from crawlers.components.resume import Records
 from crawlers.extensions.error_log import now
 from crawlers.extensions.flaw_log import FlawLog
 from crawlers.items import Dataset
 from crawlers.kinds.ckan import mapping
 from crawlers.listing.since import why_everything
-from crawlers.resume import Records
+from crawlers.records.lazy_dataset import LazyDataset
 from crawlers.safety import inside
 from crawlers.store.folder import JSONLines
 from crawlers.store.index.documents import Known, Record
 from crawlers.store.open_batch import OpenBatch
-from crawlers.values.lazy_dataset import LazyDataset
 from pipelines.base import Batch
 from pipelines.documents import Documents
 from pipelines.manifest import Manifest, _text

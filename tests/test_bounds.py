@@ -21,17 +21,17 @@ from urllib.parse import unquote_plus
 
 import pytest
 
-from crawlers import xml_records
 from crawlers.exceptions import AnswerError
 from crawlers.kinds.api.static_tree import children
 from crawlers.kinds.dcat.page import RDFPage
 from crawlers.kinds.html.mapping import Page
 from crawlers.kinds.html.sitemap import parts
-from crawlers.rdf import apart
-from crawlers.rdf.formats import JSON_LD, JSON_LD_UP_TO_AN_ERROR, TURTLE
-from crawlers.rdf.reader import Reader
+from crawlers.records import xml
+from crawlers.records.rdf import apart
+from crawlers.records.rdf.formats import JSON_LD, JSON_LD_UP_TO_AN_ERROR, TURTLE
+from crawlers.records.rdf.reader import Reader
+from crawlers.records.record import Record, parse
 from crawlers.safety import bounds, html, strict_json
-from crawlers.values.record import Record, parse
 from tests import forked
 from tests.cage import Cage, family, kinds
 from tests.conftest import ROOT, options
@@ -124,9 +124,9 @@ def test_a_long_list_of_a_record_is_read_in_part():
 
 def test_xml_with_too_many_tags():
     most = bounds.XML.most - 3
-    assert len(xml_records.parse(b"<r>%b</r>" % (b"<x/>" * most))) == most
+    assert len(xml.parse(b"<r>%b</r>" % (b"<x/>" * most))) == most
     with pytest.raises(AnswerError, match="the XML has more than 800,000 tags and attributes") as error:
-        xml_records.parse(b"<r>%b</r>" % (b'<x a="b"/>' * (most // 2 + 9)))
+        xml.parse(b"<r>%b</r>" % (b'<x a="b"/>' * (most // 2 + 9)))
     assert error.value.kind == "too_large"
 
 
@@ -144,16 +144,16 @@ def test_xml_that_is_all_comments(part, what):
     """They leave nothing to a parser, and take their time before."""
     for text in (f"<r>{part * 600_000}</r>", f'<!DOCTYPE r><r a="é">{part * 600_000}</r>'):
         with pytest.raises(AnswerError, match=f"the XML has more than [0-9]{{3}},[0-9]{{3}} {what}") as error:
-            xml_records.parse(text.encode("latin-1"))
+            xml.parse(text.encode("latin-1"))
         assert error.value.kind == "too_large"
-    assert xml_records.parse(f"<r>{'&lt;&#233;' * 600_000}</r>".encode()).text[:2] == "<é"
+    assert xml.parse(f"<r>{'&lt;&#233;' * 600_000}</r>".encode()).text[:2] == "<é"
 
 
 def test_a_record_that_is_most_of_its_answer_is_left_out():
-    root = xml_records.parse(b"<r><a>%b</a><b/></r>" % (b"<x/>" * (bounds.RECORD.most + 1)))
-    assert xml_records.document(root[1]).endswith(b"<b/>\n")
+    root = xml.parse(b"<r><a>%b</a><b/></r>" % (b"<x/>" * (bounds.RECORD.most + 1)))
+    assert xml.document(root[1]).endswith(b"<b/>\n")
     with pytest.raises(AnswerError, match="the record has more than 200,000 elements and texts"):
-        xml_records.document(root[0])
+        xml.document(root[0])
 
 
 @pytest.mark.parametrize(
@@ -338,7 +338,7 @@ def test_what_takes_too_much_is_given_up(monkeypatch, memory, seconds, reason):
 
 def apart_of(process: int) -> list[int]:
     """The children of a process that read JSON-LD for it."""
-    command = "crawlers.rdf.apart"
+    command = "crawlers.records.rdf.apart"
     return [
         each for each in family(process)[1:] if command in Path(f"/proc/{each}/cmdline").read_text("utf-8", "replace")
     ]
@@ -380,7 +380,7 @@ FORMAT = (
 Answers = Callable[[Asked], Answer]
 
 
-def xml(*parts: str) -> Answer:
+def xml_answer(*parts: str) -> Answer:
     return Answer("".join(parts).encode(), headers={"Content-Type": "application/xml"})
 
 
@@ -397,8 +397,8 @@ def csw(record: str, *more: str) -> Answers:
     found = "".join((f"<gmd:MD_Metadata {GMD}>{record}</gmd:MD_Metadata>", *more))
     title = "<csw:GetRecordsResponse xmlns:csw='http://www.opengis.net/cat/csw/2.0.2'>"
     count = f"<csw:SearchResults numberOfRecordsMatched='1' numberOfRecordsReturned='1' nextRecord='0'>{found}"
-    answer = xml(title, count, "</csw:SearchResults></csw:GetRecordsResponse>")
-    return lambda asked: xml(CAPABILITIES) if "GetCapabilities" in asked.path else answer
+    answer = xml_answer(title, count, "</csw:SearchResults></csw:GetRecordsResponse>")
+    return lambda asked: xml_answer(CAPABILITIES) if "GetCapabilities" in asked.path else answer
 
 
 def oai(*records: str) -> Answers:
@@ -407,7 +407,7 @@ def oai(*records: str) -> Answers:
         content = {"ListMetadataFormats": FORMAT, "ListRecords": f"<ListRecords>{''.join(records)}</ListRecords>"}
         identify = "<Identify><granularity>YYYY-MM-DD</granularity><earliestDatestamp>2000-01-01</earliestDatestamp>"
         found = content.get(str(verb), f"{identify}</Identify>")
-        return xml(f'<OAI-PMH xmlns="http://www.openarchives.org/OAI/2.0/">{found}</OAI-PMH>')
+        return xml_answer(f'<OAI-PMH xmlns="http://www.openarchives.org/OAI/2.0/">{found}</OAI-PMH>')
 
     return answer
 
@@ -426,7 +426,7 @@ def sdmx(flows: str, header: str = "") -> Answers:
         for name, part in (("m", "message"), ("s", "structure"), ("c", "common"))
     )
     listed = f"<m:Structures><s:Dataflows>{flows}</s:Dataflows></m:Structures>"
-    return lambda _: xml(f"<m:Structure {names}><m:Header>{header}</m:Header>{listed}</m:Structure>")
+    return lambda _: xml_answer(f"<m:Structure {names}><m:Header>{header}</m:Header>{listed}</m:Structure>")
 
 
 def flow(number: int, more: str = "") -> str:

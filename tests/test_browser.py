@@ -23,10 +23,10 @@ import pytest
 from scrapy.settings import Settings
 from twisted.internet.address import IPv4Address
 
-from crawlers.browser import executable
-from crawlers.browser.browser import Browser
-from crawlers.browser.errors import BrowserError
-from crawlers.browser.guard import Guard, resolved
+from crawlers.components.browser import executable
+from crawlers.components.browser.browser import Browser
+from crawlers.components.browser.errors import BrowserError
+from crawlers.components.browser.guard import Guard, resolved
 from crawlers.exceptions import AnswerError
 from crawlers.safety.resolver import ForbiddenAddressError, PublicOnlyResolver
 from tests.conftest import FAST, ROOT, json_lines
@@ -48,9 +48,9 @@ from pathlib import Path
 from scrapy import Request, Spider
 from scrapy.crawler import CrawlerProcess
 from scrapy.utils.project import get_project_settings
-from crawlers.politeness import failures
-from crawlers.browser import enable
-from crawlers.resume.scheduler import stored_request
+from crawlers.components.politeness import failures
+from crawlers.components.browser import enable
+from crawlers.components.resume.scheduler import stored_request
 
 class Probe(Spider):
     name = "probe"
@@ -87,7 +87,7 @@ class Probe(Spider):
 
 if __name__ == "__main__":
     if "PROBE_IDLE" in os.environ:
-        from crawlers.browser import browser
+        from crawlers.components.browser import browser
         browser.IDLE = float(os.environ["PROBE_IDLE"])
     settings = get_project_settings()
     settings.update(json.loads(os.environ["PROBE_SETTINGS"]), priority="cmdline")
@@ -871,7 +871,7 @@ class Stubborn:
 
 @pytest.mark.parametrize(("refusals", "starts"), [(1, True), (2, False)])
 def test_a_browser_that_does_not_start_is_started_once_more(monkeypatch, refusals, starts):
-    monkeypatch.setattr("crawlers.browser.browser.Driver", Stubborn)
+    monkeypatch.setattr("crawlers.components.browser.browser.Driver", Stubborn)
     monkeypatch.setattr(Browser, "_options", lambda _: {})
     monkeypatch.setattr(Stubborn, "refusals", refusals)
     crawler = SimpleNamespace(spider=SimpleNamespace(allowed_domains=["127.0.0.1"]))
@@ -950,7 +950,7 @@ def test_the_cache_keeps_what_was_turned(shown):
 
 
 def test_other_spiders_never_import_playwright():
-    code = "import sys, crawlers.settings, crawlers.browser; sys.exit('playwright' in sys.modules)"
+    code = "import sys, crawlers.settings, crawlers.components.browser; sys.exit('playwright' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=False).returncode == 0
 
 

@@ -26,8 +26,8 @@ from crawlers.ecosystem.sites.visit import Visit
 from crawlers.exceptions import AnswerError, ArgumentError, SourcesError
 from crawlers.items import Site
 from crawlers.operate.sources import load
+from crawlers.records.record import Record
 from crawlers.store.timeseries import measures
-from crawlers.values.record import Record
 from tests import forked
 from tests.conftest import ROOT, Crawl, json_lines, options, scrapy
 from tests.portal import sites

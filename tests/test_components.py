@@ -52,7 +52,7 @@ from tests.portal.odd import OddPortal
         ("REFERRER_POLICY", "no-referrer"),
         ("METAREFRESH_ENABLED", False),
         ("URLLENGTH_LIMIT", 0),
-        ("SCHEDULER", "crawlers.resume.LedgerScheduler"),
+        ("SCHEDULER", "crawlers.components.resume.LedgerScheduler"),
     ],
 )
 def test_a_setting_that_stays(name, value):

@@ -25,7 +25,7 @@ from lxml import html
 from scrapy.settings import Settings
 from waitress import wasyncore
 
-from crawlers.browser import executable
+from crawlers.components.browser import executable
 from crawlers.operate.dashboard import addresses, app
 from crawlers.operate.dashboard.api.questions import cursor
 from crawlers.operate.dashboard.cache import Remembered

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from crawlers import xml_records
 from crawlers.exceptions import AnswerError
 from crawlers.items import Agent, Period
+from crawlers.records import xml
 
 KERNELS = ["http://datacite.org/schema/kernel-2.2", "http://datacite.org/schema/kernel-3"]
 KERNELS += ["http://datacite.org/schema/kernel-4", "https://schema.datacite.org/meta/kernel-4.5"]
@@ -43,7 +43,7 @@ https://orcid.org/0000-0002-1825-0097</nameIdentifier></creator><creator><creato
 
 def item(inside, kernel=KERNELS[2], **given):
     text = f'<resource xmlns="{kernel}">{inside}</resource>'
-    return xml_records.dataset(xml_records.parse(text.encode()), source="s", url="https://example.org/1", **given)
+    return xml.dataset(xml.parse(text.encode()), source="s", url="https://example.org/1", **given)
 
 
 @pytest.mark.parametrize("kernel", KERNELS)
@@ -77,7 +77,7 @@ def test_the_language_that_is_preferred():
 def test_the_wrapper_of_oai_datacite():
     text = f"""<oai_datacite xmlns="http://schema.datacite.org/oai/oai-1.1/"><schemaVersion>4</schemaVersion><payload>
         <resource xmlns="{KERNELS[2]}">{FULL}</resource></payload></oai_datacite>"""
-    found = xml_records.dataset(xml_records.parse(text.encode()), source="s", url="https://example.org/1", id="oai:1")
+    found = xml.dataset(xml.parse(text.encode()), source="s", url="https://example.org/1", id="oai:1")
     assert (found.id, found.title, found.resources[0].dataset_id) == ("oai:1", "Die Elbe", "oai:1")
     assert b"schemaVersion" not in found.document
 
@@ -176,4 +176,4 @@ def test_many_of_everything_is_bounded():
 def test_another_resource_is_not_datacite():
     text = b'<resource xmlns="http://datacite.org.example.com/"><title>x</title></resource>'
     with pytest.raises(AnswerError):
-        xml_records.dataset(xml_records.parse(text), source="s", url="https://example.org/1")
+        xml.dataset(xml.parse(text), source="s", url="https://example.org/1")

@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING
 import pyarrow.parquet
 import pytest
 
-from crawlers import xml_records
 from crawlers.items import Agent, Dataset, Place, Relation, Service
 from crawlers.kinds.api import file
 from crawlers.kinds.api.mapping import Reading
 from crawlers.kinds.html.mapping import Page, dataset, document
 from crawlers.kinds.html.rules import loads
+from crawlers.records import xml
 from crawlers.store.export import holdings
 from crawlers.store.export.writers import WRITERS
 from crawlers.store.index import catch_up
@@ -225,7 +225,7 @@ def test_sdmx_has_its_details() -> None:
     flow = flow.replace("</c:Annotations>", f"{note}</c:Annotation></c:Annotations>")
     structure = '<s:Structure><Ref id="DSD" version="2.0" agencyID="ESTAT"/></s:Structure></s:Dataflow>'
     body = sdmx.MESSAGE.format(flow.replace("</s:Dataflow>", structure))
-    element = xml_records.parse(body.encode()).find(".//{*}Dataflow")
+    element = xml.parse(body.encode()).find(".//{*}Dataflow")
     item = sdmx.dataset(element, source="s", url=sdmx.address_of("ESTAT:T1", "https://example.org/rest"))
     definition = "urn:sdmx:org.sdmx.infomodel.datastructure.DataStructure=ESTAT:DSD(2.0)"
     assert item.relations == [Relation(role="structure", uri=definition)]

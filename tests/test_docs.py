@@ -382,9 +382,9 @@ def test_declarations_are_described():
 # What a part needs in another project
 
 PARTS = {
-    **dict.fromkeys(("browser", "rdf"), "architecture"),
-    **dict.fromkeys(("safety", "spool"), "safety"),
-    **{part: part for part in ("httpcache", "politeness", "resume")},
+    "components/browser": "architecture",
+    **dict.fromkeys(("safety", "components/spool"), "safety"),
+    **{f"components/{part}": part for part in ("httpcache", "politeness", "resume")},
 }
 """The page that has the sentence on each part."""
 
@@ -393,8 +393,12 @@ def test_a_part_needs_what_its_page_lists():
     for part, page in PARTS.items():
         sentence = rf"`crawlers/{part}` needs (.+) of this project\."
         (listed,) = re.findall(sentence, prose(DOCS / f"{page}.md"))
-        needed = {Path(*path.relative_to(ROOT).parts[:2]).as_posix() for path in needs(part)}
+        needed = {_part(path.relative_to(ROOT)) for path in needs(part)}
         assert re.findall(r"`([^`]+)`", listed) == sorted(needed - {f"crawlers/{part}"}), part
+
+
+def _part(path: Path) -> str:
+    return Path(*path.parts[: 3 if path.parts[1] == "components" else 2]).as_posix()
 
 
 def needs(part: str) -> set[Path]:

@@ -17,21 +17,21 @@ import rdflib
 from rdflib import SH
 
 from crawlers.items import Agent, Dataset, Place, Relation, Resource, Service
-from crawlers.kinds.dcat import mapping as rdf
 from crawlers.kinds.dcat.description import Descriptions
-from crawlers.rdf.authorities import labels
-from crawlers.rdf.dcat_context import PREFIXES
-from crawlers.rdf.graphs import graph
-from crawlers.rdf.namespaces import DCAT, DCAT_US, DCT, FOAF, LOCN, RDF, TYPE, VCARD
-from crawlers.rdf.terms import Literal
+from crawlers.records import dcat as rdf
+from crawlers.records.curation import Curation
+from crawlers.records.file_types import file_type
+from crawlers.records.rdf.authorities import labels
+from crawlers.records.rdf.dcat_context import PREFIXES
+from crawlers.records.rdf.graphs import graph
+from crawlers.records.rdf.namespaces import DCAT, DCAT_US, DCT, FOAF, LOCN, RDF, TYPE, VCARD
+from crawlers.records.rdf.terms import Literal
 from crawlers.store.export import holdings, vocabularies
 from crawlers.store.export.description import description
 from crawlers.store.export.iris import Taken, iri
 from crawlers.store.export.literals import plain
 from crawlers.store.export.terms import label
 from crawlers.store.export.writers import WRITERS
-from crawlers.values.curation import Curation
-from crawlers.values.file_types import file_type
 from tests.conftest import ROOT, options, scrapy
 from tests.held import FORMATS, GOLDEN, SHARED, golden, put, put_graph, put_rdf, real
 from tests.site import Answer, Site

@@ -11,10 +11,10 @@ import pyoxigraph
 import pytest
 
 from crawlers.items import License
-from crawlers.rdf.document import document
-from crawlers.rdf.graphs import graph
-from crawlers.rdf.namespaces import ADMS, DCAT, DCATAP, DCT, FOAF, PROV, SKOS, TYPE, VCARD, XSD
-from crawlers.rdf.terms import Graph, Literal
+from crawlers.records.rdf.document import document
+from crawlers.records.rdf.graphs import graph
+from crawlers.records.rdf.namespaces import ADMS, DCAT, DCATAP, DCT, FOAF, PROV, SKOS, TYPE, VCARD, XSD
+from crawlers.records.rdf.terms import Graph, Literal
 from crawlers.store.export import holdings
 from crawlers.store.export.description import description
 from crawlers.store.export.iris import Taken

@@ -20,19 +20,19 @@ from crawlers.items import Agent, Checksum, Dataset, License, Period, Place, Rel
 from crawlers.kinds.api import file
 from crawlers.kinds.api.mapping import Reading
 from crawlers.kinds.ckan import mapping as ckan
-from crawlers.kinds.dcat import data_json
-from crawlers.kinds.dcat import mapping as rdf
-from crawlers.kinds.dcat.data_json.details import BY_KIND as JSON_KINDS
-from crawlers.kinds.dcat.mapping.details import BY_KIND as RDF_KINDS
 from crawlers.kinds.html.mapping import Page, dataset, document
 from crawlers.kinds.html.mapping.synonyms import fields as labelled
 from crawlers.kinds.html.rules import loads
 from crawlers.kinds.html.rules.rules import FIELDS, RESOURCE_FIELDS
-from crawlers.kinds.html.schema_org import item as schema_org
 from crawlers.operate.dashboard.api import answers
-from crawlers.rdf.graphs import graph
-from crawlers.rdf.namespaces import DCAT, TYPE, iris
-from crawlers.rdf.terms import Literal
+from crawlers.records import data_json
+from crawlers.records import dcat as rdf
+from crawlers.records.data_json.details import BY_KIND as JSON_KINDS
+from crawlers.records.dcat.details import BY_KIND as RDF_KINDS
+from crawlers.records.rdf.graphs import graph
+from crawlers.records.rdf.namespaces import DCAT, TYPE, iris
+from crawlers.records.rdf.terms import Literal
+from crawlers.records.schema_org import item as schema_org
 from crawlers.store.export import holdings, item_triples
 from crawlers.store.export.writers import WRITERS
 from crawlers.store.index import catch_up

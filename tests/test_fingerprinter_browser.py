@@ -7,7 +7,7 @@ from scrapy import Request
 from scrapy.settings import Settings
 from scrapy.utils.request import fingerprint
 
-from crawlers.httpcache import AcceptFingerprinter
+from crawlers.components.httpcache import AcceptFingerprinter
 
 BUTTON = {"kind": "button", "texts": ["next"], "times": 1, "wait": 10.0}
 

@@ -9,7 +9,6 @@ import pytest
 from lxml import etree
 from scrapy.http import Request, XmlResponse
 
-from crawlers import xml_records
 from crawlers.exceptions import AnswerError
 from crawlers.kinds.csw import capabilities
 from crawlers.kinds.csw.dialect import Ask, GetRecords
@@ -17,6 +16,7 @@ from crawlers.kinds.csw.results import ServiceError, catalogue_id, is_service, r
 from crawlers.kinds.csw.schemas import candidates
 from crawlers.listing.crawl import Limits
 from crawlers.listing.walk import Walk
+from crawlers.records import xml
 from tests.conftest import Crawl, options, scrapy
 from tests.portal.csw import CSW, GEODCAT, ISO, XML, Catalogue, question
 from tests.site import Answer, Site
@@ -34,7 +34,7 @@ def answer(name):
 
 def items(found):
     known = {"source": "s", "url": "https://example.org/csw"}
-    return [xml_records.dataset(element, **known) for element in found.elements if not is_service(element)]
+    return [xml.dataset(element, **known) for element in found.elements if not is_service(element)]
 
 
 ANSWERS = {
@@ -126,7 +126,7 @@ def test_an_answer_without_records_is_an_error(name, about, message):
     ],
 )
 def test_capabilities(version, uris, sort):
-    root = xml_records.root(answer(f"pycsw-{version}-capabilities.xml"))
+    root = xml.root(answer(f"pycsw-{version}-capabilities.xml"))
     found = capabilities.read(root)
     assert capabilities.is_csw(root)
     here = dialect().begun(Ask(endpoint="x"), found)
@@ -135,9 +135,9 @@ def test_capabilities(version, uris, sort):
 
 
 def test_an_answer_of_something_else_is_no_csw():
-    assert not capabilities.is_csw(xml_records.parse(b"<ows:Capabilities xmlns:ows='http://www.opengis.net/wms'/>"))
-    assert capabilities.is_csw(xml_records.root(answer("terria-iso-page1.xml")))
-    assert not capabilities.is_csw(xml_records.root(answer("terria-getdomain.xml")))
+    assert not capabilities.is_csw(xml.parse(b"<ows:Capabilities xmlns:ows='http://www.opengis.net/wms'/>"))
+    assert capabilities.is_csw(xml.root(answer("terria-iso-page1.xml")))
+    assert not capabilities.is_csw(xml.root(answer("terria-getdomain.xml")))
     with pytest.raises(AnswerError):
         results(SimpleNamespace(body=b"no XML at all", headers={}, request=None, url="x", meta={}), 10)
 

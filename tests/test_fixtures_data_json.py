@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from crawlers.items import Agent
-from crawlers.kinds.dcat.data_json import dataset, identity, recognised, records
+from crawlers.records.data_json import dataset, identity, recognised, records
 
 FIXTURES = Path(__file__).parents[2] / "shared" / "fixtures"
 HARVESTER = "GSA+datagov-harvester/dcatus"

@@ -9,9 +9,9 @@ import pyoxigraph
 import pytest
 
 from crawlers.items import Agent, Checksum, License, Period
-from crawlers.kinds.dcat.mapping import dataset
-from crawlers.rdf.graphs import graph
-from crawlers.rdf.namespaces import DCAT, TYPE
+from crawlers.records.dcat import dataset
+from crawlers.records.rdf.graphs import graph
+from crawlers.records.rdf.namespaces import DCAT, TYPE
 
 if TYPE_CHECKING:
     from crawlers.items import Dataset

@@ -11,13 +11,13 @@ import pyoxigraph
 import pytest
 from scrapy.http import HtmlResponse
 
-from crawlers import xml_records
 from crawlers.exceptions import AnswerError
 from crawlers.items import Agent, Dataset, License, Period, Resource
-from crawlers.kinds.dcat.mapping import dataset
 from crawlers.kinds.waf.folder import entries, is_listing
-from crawlers.rdf.graphs import graph
-from crawlers.rdf.namespaces import DCAT, TYPE
+from crawlers.records import xml
+from crawlers.records.dcat import dataset
+from crawlers.records.rdf.graphs import graph
+from crawlers.records.rdf.namespaces import DCAT, TYPE
 from tests.conftest import Crawl, options, scrapy
 from tests.site import Answer, Site
 
@@ -27,8 +27,8 @@ pytestmark = pytest.mark.skipif(not ISO.is_dir(), reason="the recorded answers a
 
 
 def mapped(name: str, **given: str) -> Dataset:
-    root = xml_records.parse((ISO / f"{name}.xml").read_bytes())
-    return xml_records.dataset(root, source="s", url="https://example.org/r.xml", **given)
+    root = xml.parse((ISO / f"{name}.xml").read_bytes())
+    return xml.dataset(root, source="s", url="https://example.org/r.xml", **given)
 
 
 def known(name: str) -> tuple[str, str | None, str, int, int]:
@@ -82,11 +82,11 @@ def test_what_the_records_are(name: str) -> None:
 @pytest.mark.parametrize("name", FOUND)
 def test_a_document_gives_the_item_back(name: str) -> None:
     item = mapped(name)
-    assert xml_records.read(item.document, "s", item.id, "https://example.org/r.xml") == item
+    assert xml.read(item.document, "s", item.id, "https://example.org/r.xml") == item
 
 
 def test_services_are_known_by_their_scope() -> None:
-    scopes = {name: xml_records.scope(xml_records.parse((ISO / f"{name}.xml").read_bytes())) for name in FOUND}
+    scopes = {name: xml.scope(xml.parse((ISO / f"{name}.xml").read_bytes())) for name in FOUND}
     assert {name for name, scope in scopes.items() if scope == "service"} == {
         *("owslib-19115-3-metawal.wallonie.be-srv", "owslib-iso19139_srv"),
         *("semic-multilingual-metadata.input", "spatial-error_validation"),
@@ -215,8 +215,8 @@ def test_semics_owner_is_the_publisher(pair: tuple[Dataset, Dataset]) -> None:
     ],
 )
 def test_every_record_of_a_page_is_an_item(name: str, source: str, count: int) -> None:
-    root = xml_records.parse((ANSWERS / name).read_bytes())
-    items = [xml_records.dataset(each, source="s", url="https://example.org/") for each in xml_records.records(root)]
+    root = xml.parse((ANSWERS / name).read_bytes())
+    items = [xml.dataset(each, source="s", url="https://example.org/") for each in xml.records(root)]
     assert ({item.metadata_source for item in items}, len(items)) == ({source}, count)
     assert len({item.id for item in items}) == count
     assert all(item.title or item.flaws == ["the record has no title"] for item in items)
@@ -248,7 +248,7 @@ def test_recorded_listings(name: str) -> None:
 )
 def test_recorded_files_that_are_no_records(name: str, kind: str) -> None:
     with pytest.raises(AnswerError) as refused:
-        xml_records.dataset(xml_records.parse((WAF / name).read_bytes()), source="s", url="https://example.org/")
+        xml.dataset(xml.parse((WAF / name).read_bytes()), source="s", url="https://example.org/")
     assert refused.value.kind == kind
 
 

@@ -8,12 +8,12 @@ from unittest.mock import Mock
 import pytest
 from scrapy.http import TextResponse
 
-from crawlers import xml_records
 from crawlers.kinds.oai import generic
 from crawlers.kinds.oai.answer import OAIError, page
 from crawlers.kinds.oai.dialect import OAI, Question, ordered
 from crawlers.listing import ladder
 from crawlers.listing.walk import Walk
+from crawlers.records import xml
 from tests.walked import response, walk
 
 REAL = Path(__file__).parents[2] / "shared" / "answers" / "oai-pmh"
@@ -102,7 +102,7 @@ def test_other_verbs_have_no_records(name):
     ],
 )
 def test_the_formats_that_are_read(name, formats):
-    root = xml_records.parse((REAL / f"{name}.xml").read_bytes())
+    root = xml.parse((REAL / f"{name}.xml").read_bytes())
     assert ordered([element.text for element in root.iter("{*}metadataPrefix")]) == formats
 
 
@@ -144,7 +144,7 @@ def test_a_large_repository_is_read_in_windows():
 )
 def test_a_record_of_zenodo(name, source, identifier):
     [record] = answer(name).records
-    item = xml_records.dataset(record.metadata, source="s", url="https://example.org/1", id=record.identifier)
+    item = xml.dataset(record.metadata, source="s", url="https://example.org/1", id=record.identifier)
     assert (item.metadata_source, item.id) == (source, "oai:zenodo.org:10357859")
     assert item.title == "Research Data Management Organiser (RDMO)"
     if identifier:

@@ -11,17 +11,17 @@ import pytest
 from scrapy.utils.test import get_crawler
 
 from crawlers import settings, signals
+from crawlers.components.resume import Job
+from crawlers.components.resume.records import EXCLUDED
 from crawlers.extensions import report
 from crawlers.extensions.error_log import ErrorLog
 from crawlers.items import Dataset, Flaw
 from crawlers.listing.spider import CatalogueSpider
 from crawlers.listing.state import RunState
-from crawlers.resume import Job
-from crawlers.resume.records import EXCLUDED
+from crawlers.records.record import FLAWS, Record
 from crawlers.safety import strict_json
 from crawlers.store import compacted
 from crawlers.store.index import Index, Known
-from crawlers.values.record import FLAWS, Record
 from pipelines.documents import _without_logins
 from tests.conftest import json_lines, options, scrapy
 from tests.portal.odd import OddPortal

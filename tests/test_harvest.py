@@ -25,6 +25,7 @@ from typing import Any
 
 import pytest
 
+from crawlers.components.resume.job import FORMAT
 from crawlers.exceptions import HarvestError
 from crawlers.operate.harvest import Harvest, Job
 from crawlers.operate.harvest.claim import Claim, hosts_at_work
@@ -33,7 +34,6 @@ from crawlers.operate.harvest.job import Plan
 from crawlers.operate.harvest.ledger import Ledger
 from crawlers.operate.harvest.processes import last_line
 from crawlers.operate.harvest.retention import remove_logs, remove_reports
-from crawlers.resume.job import FORMAT
 from crawlers.safety.locks import LOCK, is_crawled, is_held, take
 from crawlers.store.runs import Run, last, runs
 from tests import forked

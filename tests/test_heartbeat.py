@@ -20,11 +20,11 @@ from scrapy.crawler import Crawler
 from scrapy.settings import Settings
 from scrapy.statscollectors import StatsCollector
 
+from crawlers.components.politeness.pace import Pauses
 from crawlers.extensions.heartbeat import Heartbeat
-from crawlers.politeness.pace import Pauses
+from crawlers.records import moment
 from crawlers.safety.locks import LOCK, take
 from crawlers.store.runs import runs
-from crawlers.values import moment
 from tests import forked
 from tests.conftest import ROOT, json_lines, options, scrapy
 from tests.site import Answer, Asked, Site, listing

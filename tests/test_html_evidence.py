@@ -11,10 +11,10 @@ import pytest
 
 from crawlers.kinds.html import postback, unread
 from crawlers.kinds.html.generic import HTML
-from crawlers.kinds.html.mapping.page import Page
 from crawlers.kinds.html.paging import cursor_link, letters, next_link, offered
 from crawlers.kinds.html.rules import loads
 from crawlers.kinds.html.rules.rules import Paging
+from crawlers.records.html_page import Page
 from tests.site import Answer
 from tests.test_html_odd import Pages, harvest, html, judged, links
 from tests.walked import Walked, path, response, walk
@@ -171,7 +171,7 @@ class Shown(NamedTuple):
 @pytest.fixture
 def walked(tmp_path, monkeypatch):
     """Walks listings in this process: ``walked({"/list": links(1)}, "{ next = true }")``; a list of pages is turned."""
-    monkeypatch.setattr("crawlers.browser.enable", lambda _: None)
+    monkeypatch.setattr("crawlers.components.browser.enable", lambda _: None)
 
     def run(pages: dict[str, Any], paging: str, *lines: str, start: tuple[str, ...] = ("/list",), **more) -> Walked:
         found = [f"start = {[BASE + one for one in start]}", f"paging = {paging}", *lines]

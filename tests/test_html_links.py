@@ -16,9 +16,9 @@ from crawlers.kinds.html.links import (
     follow_links,
     foreign,
 )
-from crawlers.kinds.html.mapping.page import Page
 from crawlers.kinds.html.rules import loads
 from crawlers.kinds.html.totals import number, total
+from crawlers.records.html_page import Page
 
 URL = "https://data.example.org/list/"
 LISTING = """

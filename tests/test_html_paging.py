@@ -7,10 +7,10 @@ from time import process_time
 import pytest
 
 from crawlers.kinds.html import words
-from crawlers.kinds.html.mapping.page import Page
 from crawlers.kinds.html.paging import counted, next_link, numbered_link
 from crawlers.kinds.html.rules import loads
 from crawlers.kinds.html.rules.rules import Paging
+from crawlers.records.html_page import Page
 
 URL = "https://example.org/list?page=2"
 

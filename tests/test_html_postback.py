@@ -8,9 +8,9 @@ from urllib.parse import parse_qsl
 
 import pytest
 
-from crawlers.kinds.html.mapping.page import Page
 from crawlers.kinds.html.postback import offered, postback
 from crawlers.kinds.html.rules import loads
+from crawlers.records.html_page import Page
 
 URL = "https://example.org/sub/list.aspx?q=1"
 STATE = '<input type="hidden" name="__VIEWSTATE" value="/wEP+A=="><input type=hidden name=__EVENTVALIDATION value="b/">'

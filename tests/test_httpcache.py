@@ -20,7 +20,7 @@ from scrapy.settings import Settings
 from scrapy.utils.request import fingerprint
 from scrapy.utils.test import get_crawler
 
-from crawlers.httpcache import AcceptFingerprinter, Policy, SqliteStorage
+from crawlers.components.httpcache import AcceptFingerprinter, Policy, SqliteStorage
 from tests import forked
 from tests.conftest import ROOT
 from tests.site import Answer, Asked, Site, redirect
@@ -64,13 +64,13 @@ class Probe:
         chosen = {
             "HTTPCACHE_ENABLED": "1",
             "HTTPCACHE_DIR": str(self.folder / "cache"),
-            "HTTPCACHE_POLICY": "crawlers.httpcache.Policy",
-            "HTTPCACHE_STORAGE": "crawlers.httpcache.SqliteStorage",
-            "REQUEST_FINGERPRINTER_CLASS": "crawlers.httpcache.AcceptFingerprinter",
+            "HTTPCACHE_POLICY": "crawlers.components.httpcache.Policy",
+            "HTTPCACHE_STORAGE": "crawlers.components.httpcache.SqliteStorage",
+            "REQUEST_FINGERPRINTER_CLASS": "crawlers.components.httpcache.AcceptFingerprinter",
             "DOWNLOADER_MIDDLEWARES": json.dumps(
                 {
                     "scrapy.downloadermiddlewares.httpcache.HttpCacheMiddleware": None,
-                    "crawlers.httpcache.HttpCache": 900,
+                    "crawlers.components.httpcache.HttpCache": 900,
                     "scrapy.downloadermiddlewares.httpcompression.HttpCompressionMiddleware": 910,
                 }
             ),

@@ -26,15 +26,15 @@ atexit.register(lambda: path.write_text(json.dumps(sorted(sys.modules))))
 execute()
 """
 
-BROWSER = ("playwright", "scrapy_playwright", "crawlers.browser")
-RDF = ("pyoxigraph", "rdflib", "crawlers.rdf")
+BROWSER = ("playwright", "scrapy_playwright", "crawlers.components.browser")
+RDF = ("pyoxigraph", "rdflib", "crawlers.records.rdf")
 EXTRAS = ("aiohttp", "duckdb", "flask", "jinja2", "markdownify", "nh3", "prometheus_client", "pyarrow", "tomlkit")
 EXTRAS += ("waitress",)
 ROOMS = ("dashboard", "harvest", "learn", "report", "sources")
 OPERATE = (*(f"crawlers.operate.{room}" for room in ROOMS), "crawlers.store.export", *EXTRAS)
 WITHOUT_FIGURES = tuple(name for name in OPERATE if name != "duckdb")
 HTTP = ("scrapy.core.downloader.handlers.http11",)
-MAPPING = ("crawlers.values.languages", "crawlers.values.licenses", "langcodes", "rapidfuzz")
+MAPPING = ("crawlers.records.languages", "crawlers.records.licenses", "langcodes", "rapidfuzz")
 NO_CRAWL = (*BROWSER, *RDF, *HTTP, *MAPPING, "spiders", "pipelines", "crawlers.listing", "crawlers.extensions")
 KINDS = ("api", "ckan", "csw", "dcat", "html", "oai", "sdmx", "sparql", "waf")
 
@@ -108,8 +108,8 @@ def harvested(tmp_path_factory):
 @pytest.mark.parametrize(
     ("words", "forbidden"),
     [
-        (["--help"], (*NO_CRAWL, *OPERATE, "crawlers.resume", "crawlers.store.index", *kinds())),
-        (["jobs"], (*NO_CRAWL, *OPERATE, "crawlers.resume", "crawlers.store.index", *kinds())),
+        (["--help"], (*NO_CRAWL, *OPERATE, "crawlers.components.resume", "crawlers.store.index", *kinds())),
+        (["jobs"], (*NO_CRAWL, *OPERATE, "crawlers.components.resume", "crawlers.store.index", *kinds())),
         (["search", "water"], (*NO_CRAWL, *OPERATE, *kinds())),
         (
             ["report", "-o", "-"],
@@ -157,11 +157,20 @@ def test_a_crawl_imports_what_its_kind_needs(tmp_path, spider, given, forbidden)
         names = imported(
             tmp_path, "crawl", spider, *words, code={"html": 3, "waf": 4, "csw": 4, "oai": 4, "sdmx": 4}.get(spider, 0)
         )
-    assert {"crawlers.extensions.report", "crawlers.resume.scheduler"} <= set(names)
+    assert {"crawlers.extensions.report", "crawlers.components.resume.scheduler"} <= set(names)
     assert within(names, forbidden) == []
 
 
 def test_what_is_within_a_package():
-    names = ["crawlers.browser", "crawlers.browsers", "crawlers.kinds.ckan", "crawlers.kinds.ckan.api", "playwright.x"]
-    assert within(names, ("crawlers.browser", "playwright")) == ["crawlers.browser", "playwright.x"]
+    names = [
+        "crawlers.components.browser",
+        "crawlers.browsers",
+        "crawlers.kinds.ckan",
+        "crawlers.kinds.ckan.api",
+        "playwright.x",
+    ]
+    assert within(names, ("crawlers.components.browser", "playwright")) == [
+        "crawlers.components.browser",
+        "playwright.x",
+    ]
     assert within(names, kinds()) == ["crawlers.kinds.ckan.api"]

@@ -14,7 +14,7 @@ import pytest
 
 from crawlers.kinds.ckan.generic import CKAN
 from crawlers.listing.since import since
-from crawlers.values import moment
+from crawlers.records import moment
 from tests.conftest import scrapy
 from tests.portal.actions import TOKEN
 from tests.site import Answer, Site, listing, result

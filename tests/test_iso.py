@@ -6,10 +6,10 @@ from dataclasses import asdict
 
 import pytest
 
-from crawlers import xml_records
 from crawlers.exceptions import AnswerError
 from crawlers.items import Agent, License, Period, Place
-from crawlers.xml_records import iso
+from crawlers.records import xml
+from crawlers.records.xml import iso
 
 URL = "https://example.org/record.xml"
 GMD = """<gmd:MD_Metadata xmlns:gmd="http://www.isotc211.org/2005/gmd" xmlns:gco="http://www.isotc211.org/2005/gco"
@@ -87,7 +87,7 @@ def timed(inner, extent="gmd:extent"):
 
 
 def mapped(body, **given):
-    return xml_records.dataset(xml_records.parse(body.encode()), source="s", url=URL, **given)
+    return xml.dataset(xml.parse(body.encode()), source="s", url=URL, **given)
 
 
 # Which record it is
@@ -129,8 +129,8 @@ def test_a_vocabulary_that_is_unknown_is_not_guessed(namespace):
 )
 def test_what_a_record_is_about(codes, scope):
     levels = "".join(code("hierarchyLevel", each) for each in codes)
-    root = xml_records.parse(about(more=levels).encode())
-    assert (iso.scope(root), xml_records.scope(root)) == (scope, scope)
+    root = xml.parse(about(more=levels).encode())
+    assert (iso.scope(root), xml.scope(root)) == (scope, scope)
     assert mapped(about(more=levels)).title == "Soils"
 
 
@@ -140,7 +140,7 @@ def test_a_record_that_describes_no_data_is_unsupported(what):
         mapped(about(more=code("hierarchyLevel", what)))
     assert refused.value.kind == "unsupported"
     with pytest.raises(AnswerError, match=what):
-        xml_records.lazily(xml_records.parse(about(more=code("hierarchyLevel", what)).encode()), source="s", url=URL)
+        xml.lazily(xml.parse(about(more=code("hierarchyLevel", what)).encode()), source="s", url=URL)
     assert mapped(about(more=code("hierarchyLevel", what) + code("hierarchyLevel", "dataset"))).title == "Soils"
 
 
@@ -708,7 +708,7 @@ def test_a_record_of_19115_3():
     assert item.spatial[0].geometry["coordinates"][0][2] == [3.0, 4.0]
     assert [(each.title, each.format) for each in item.resources] == [("n", "WFS")]
     assert (item.provenance, item.conforms_to, item.flaws) == ("Dug.", ["S"], [])
-    assert xml_records.scope(xml_records.parse((MDB % made).encode())) == "series"
+    assert xml.scope(xml.parse((MDB % made).encode())) == "series"
 
 
 # Documents
@@ -720,7 +720,7 @@ def test_a_document_is_the_element():
     assert item.document.startswith(b"<?xml version='1.0' encoding='utf-8'?>\n<gmd:MD_Metadata ")
     assert item.document.endswith(b"</gmd:MD_Metadata>\n")
     assert mapped(wrapped).document == item.document
-    again = xml_records.read(item.document, "s", item.id, URL)
+    again = xml.read(item.document, "s", item.id, URL)
     assert asdict(again) == asdict(item)
 
 
@@ -735,7 +735,7 @@ def test_a_document_has_only_the_namespaces_that_it_uses():
     first, second = (mapped(wrapped(f'xmlns:n{number}="urn:n{number}"')).document for number in (1, 2))
     assert first == second
     assert b"urn:n" not in first
-    root = xml_records.parse(first)
+    root = xml.parse(first)
     assert root.nsmap["g"] == "urn:g?a&b"
 
 
@@ -744,23 +744,23 @@ def test_a_text_that_is_not_in_its_encoding_is_a_flaw_that_names_the_remedy():
     sound = mapped(body)
     assert (sound.title, sound.flaws) == ("B\u00f6den", [])
     answer: list[str] = []
-    guessed = xml_records.dataset(xml_records.parse(body.encode("latin-1"), flaws=answer), source="s", url=URL)
+    guessed = xml.dataset(xml.parse(body.encode("latin-1"), flaws=answer), source="s", url=URL)
     assert (guessed.title, guessed.flaws, len(answer)) == ("B\u00f6den", [], 1)  # the answer's flaw is not the record's
-    root = xml_records.parse(body.encode("latin-1").replace(b"\xf6", b"\x81"))
-    for given in (xml_records.dataset, xml_records.lazily):
+    root = xml.parse(body.encode("latin-1").replace(b"\xf6", b"\x81"))
+    for given in (xml.dataset, xml.lazily):
         [flaw] = given(root, source="s", url=URL).flaws
         assert "-a encoding=" in flaw
-    again = xml_records.parse(body.encode("latin-1"), encoding="windows-1252")
-    assert xml_records.dataset(again, source="s", url=URL).flaws == []
+    again = xml.parse(body.encode("latin-1"), encoding="windows-1252")
+    assert xml.dataset(again, source="s", url=URL).flaws == []
 
 
 def test_a_lazy_record_maps_nothing_but_its_id_and_its_stamp(monkeypatch):
-    root = xml_records.parse(about(more=in_("dateStamp/gco:Date", "2020")).encode())
-    item = xml_records.lazily(root, source="s", url=URL, metadata_url=URL)
+    root = xml.parse(about(more=in_("dateStamp/gco:Date", "2020")).encode())
+    item = xml.lazily(root, source="s", url=URL, metadata_url=URL)
     known = (item.id, item.name, item.title, item.metadata_modified, item.metadata_source, item.metadata_url)
     assert (*known, item.document[:2]) == ("s-1", None, "Soils", "2020", "iso19139", URL, b"<?")
     assert not item.is_mapped
-    whole = xml_records.dataset(root, source="s", url=URL)
+    whole = xml.dataset(root, source="s", url=URL)
     whole.metadata_url = URL
     assert item == whole
     assert item.is_mapped
@@ -770,7 +770,7 @@ def test_a_lazy_record_of_another_format_is_mapped_at_once():
     body = (
         b'<dc xmlns:dc="http://purl.org/dc/elements/1.1/"><dc:title>T</dc:title><dc:identifier>d</dc:identifier></dc>'
     )
-    item = xml_records.lazily(xml_records.parse(body), source="s", url=URL, metadata_url=URL)
+    item = xml.lazily(xml.parse(body), source="s", url=URL, metadata_url=URL)
     assert (item.id, item.title, item.metadata_url, item.is_mapped) == ("d", "T", URL, True)
 
 

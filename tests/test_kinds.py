@@ -19,7 +19,7 @@ from types import SimpleNamespace
 import pytest
 from scrapy.http import TextResponse
 
-from crawlers import kind, xml_records
+from crawlers import kind
 from crawlers.exceptions import AnswerError
 from crawlers.items import Dataset
 from crawlers.kind import Kind, load, registered
@@ -30,9 +30,10 @@ from crawlers.kinds.sdmx import mapping as sdmx
 from crawlers.kinds.waf import records as waf
 from crawlers.listing.spider import CatalogueSpider
 from crawlers.operate.sources import detect
-from crawlers.rdf.formats import TURTLE
+from crawlers.records import xml
+from crawlers.records.rdf.formats import TURTLE
+from crawlers.records.xml import READERS
 from crawlers.spider_loader import SpiderLoader
-from crawlers.xml_records import READERS
 from tests.conftest import ROOT
 
 GOLDEN = Path(__file__).parent / "golden"
@@ -80,7 +81,7 @@ def _dublin_core():
 
 
 def _xml(body, **known):
-    return lambda: xml_records.dataset(xml_records.parse(body.encode()), source="s", url=URL, **known)
+    return lambda: xml.dataset(xml.parse(body.encode()), source="s", url=URL, **known)
 
 
 ISO_19139 = """<gmd:MD_Metadata xmlns:gmd="http://www.isotc211.org/2005/gmd" xmlns:gco="http://www.isotc211.org/2005/gco">
@@ -134,7 +135,7 @@ RECORDS = {
     ("csw", "iso19115_3"): _xml(ISO_19115_3),
     ("csw", "rdf_xml"): _xml(RDF_XML),
     ("csw", "xml"): _xml("<codeBook/>", id="e-1"),
-    ("sdmx", "sdmx"): lambda: sdmx.dataset(xml_records.parse(SDMX.encode()), source="s", url=URL),
+    ("sdmx", "sdmx"): lambda: sdmx.dataset(xml.parse(SDMX.encode()), source="s", url=URL),
     ("html", "html"): _html(),
     ("html", "schema_org"): _html(schema_org=SCHEMA_ORG),
     ("html", "schema_org+html"): _html(schema_org={"@type": "Dataset", "name": "Elbe"}),

@@ -10,12 +10,12 @@ import pytest
 
 from crawlers.exceptions import CrawlersError
 from crawlers.kinds.html.mapping.document import document
-from crawlers.kinds.html.mapping.page import Page
 from crawlers.kinds.html.rules import loads
 from crawlers.kinds.html.totals import total as total_of
 from crawlers.operate.learn import LearnError, ListingError, Sample, confirmed, learn, listing
 from crawlers.operate.learn.anchors import stability
 from crawlers.operate.learn.toml import toml
+from crawlers.records.html_page import Page
 from tests.layouts.further import FURTHER
 from tests.layouts.held_out import HELD_OUT
 from tests.layouts.layouts import LAYOUTS

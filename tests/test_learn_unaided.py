@@ -17,8 +17,8 @@ from crawlers.kinds.html.mapping.document import document
 from crawlers.kinds.html.rules import loads
 from crawlers.operate.learn import Sample, learn, listing
 from crawlers.operate.learn.toml import toml
-from crawlers.rdf.terms import Literal
-from crawlers.values import email
+from crawlers.records.rdf.terms import Literal
+from crawlers.records.values import email
 from tests.conftest import scrapy
 from tests.layouts.further import FURTHER
 from tests.layouts.held_out import HELD_OUT

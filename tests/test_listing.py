@@ -15,6 +15,7 @@ from scrapy.utils.test import get_crawler
 
 from crawlers import signals
 from crawlers.arguments import Argument
+from crawlers.components.resume import Job
 from crawlers.exceptions import AnswerError
 from crawlers.kinds.html.generic import HTML
 from crawlers.listing import confirmation, since, withdrawals
@@ -25,7 +26,6 @@ from crawlers.listing.lister import Lister
 from crawlers.listing.spider import CatalogueSpider
 from crawlers.listing.state import RunState, stat
 from crawlers.listing.walk import Entry, ListingPage, Walk
-from crawlers.resume import Job
 
 URL = "https://example.org/api"
 

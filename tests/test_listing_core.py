@@ -17,7 +17,7 @@ from crawlers.kinds.ckan.incremental import is_cheaper_whole
 from crawlers.kinds.ckan.query import Query
 from crawlers.kinds.ckan.withdrawals import Gone
 from crawlers.listing.walk import Walk
-from crawlers.rdf import guards
+from crawlers.records.rdf import guards
 from crawlers.safety import text
 from crawlers.safety.xml import body, entities, plain
 from crawlers.safety.xml.body import Body

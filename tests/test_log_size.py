@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from crawlers.components.resume import job as job_module
+from crawlers.components.resume.job import Job
 from crawlers.items import Dataset
-from crawlers.resume import job as job_module
-from crawlers.resume.job import Job
 from crawlers.store.index import Index, catch_up, database, removal
 from crawlers.store.index.catch_up import drop
 from crawlers.store.index.database import OF_A_SOURCE, Database

@@ -13,9 +13,9 @@ import pytest
 
 from crawlers.items import Agent, Checksum, Dataset, License, Period, Place
 from crawlers.kinds.ckan.mapping import dataset
-from crawlers.values import date, email, url
-from crawlers.values.licenses import license as license_of
-from crawlers.values.record import FLAWS
+from crawlers.records.licenses import license as license_of
+from crawlers.records.record import FLAWS
+from crawlers.records.values import date, email, url
 from tests.conftest import as_json
 
 if TYPE_CHECKING:

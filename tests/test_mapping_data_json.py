@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from crawlers.items import Agent, License, Period, Place
-from crawlers.kinds.dcat.data_json import dataset, identity, recognised, records
-from crawlers.kinds.dcat.data_json.catalogue import DEEPEST
-from crawlers.values.record import FLAWS
+from crawlers.records.data_json import dataset, identity, recognised, records
+from crawlers.records.data_json.catalogue import DEEPEST
+from crawlers.records.record import FLAWS
 from tests.conftest import as_json
 
 if TYPE_CHECKING:

@@ -14,11 +14,11 @@ import pyoxigraph
 import pytest
 
 from crawlers.exceptions import AnswerError
-from crawlers.kinds.dcat.mapping import dataset, identity
-from crawlers.rdf.graphs import graph
-from crawlers.rdf.namespaces import DCAT, DCT, FOAF, PROV, RDFS, SPDX, TYPE
-from crawlers.rdf.terms import Graph, Literal, Node, Term, is_blank
-from crawlers.values.record import FLAWS
+from crawlers.records.dcat import dataset, identity
+from crawlers.records.rdf.graphs import graph
+from crawlers.records.rdf.namespaces import DCAT, DCT, FOAF, PROV, RDFS, SPDX, TYPE
+from crawlers.records.rdf.terms import Graph, Literal, Node, Term, is_blank
+from crawlers.records.record import FLAWS
 from tests.conftest import as_json
 
 if TYPE_CHECKING:

@@ -15,13 +15,15 @@ from pyoxigraph import BlankNode, RdfFormat, parse
 from pyoxigraph import Literal as PyoxigraphLiteral
 
 from crawlers.items import Period, Place
-from crawlers.kinds.dcat.mapping.description import Description
-from crawlers.kinds.dcat.mapping.spatial import spatial
-from crawlers.kinds.dcat.mapping.temporal import temporal
-from crawlers.kinds.dcat.mapping.themes import themes
-from crawlers.kinds.dcat.mapping.translations import languages_first, text
-from crawlers.rdf import authorities
-from crawlers.rdf.namespaces import (
+from crawlers.records import markup
+from crawlers.records.dcat.description import Description
+from crawlers.records.dcat.spatial import spatial
+from crawlers.records.dcat.temporal import temporal
+from crawlers.records.dcat.themes import themes
+from crawlers.records.dcat.translations import languages_first, text
+from crawlers.records.markup import markdown
+from crawlers.records.rdf import authorities
+from crawlers.records.rdf.namespaces import (
     DCAT,
     DCAT_US,
     DCATAP,
@@ -38,9 +40,7 @@ from crawlers.rdf.namespaces import (
     TYPE,
     XSD,
 )
-from crawlers.rdf.terms import Graph, Literal, Node, Term
-from crawlers.values import markup
-from crawlers.values.markup import markdown
+from crawlers.records.rdf.terms import Graph, Literal, Node, Term
 
 REAL = Path(__file__).parents[2] / "shared" / "fixtures"
 DATA_THEME = "http://publications.europa.eu/resource/authority/data-theme/"

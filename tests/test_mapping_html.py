@@ -15,9 +15,9 @@ from crawlers.items import Agent, Dataset, License, Period, Place
 from crawlers.kinds.html.mapping import Page, dataset, document, missing
 from crawlers.kinds.html.mapping.dates import date
 from crawlers.kinds.html.mapping.files import size
-from crawlers.kinds.html.mapping.page import LONGEST, text
 from crawlers.kinds.html.mapping.periods import period
 from crawlers.kinds.html.rules import loads
+from crawlers.records.html_page import LONGEST, text
 
 URL = "https://example.org/d/1"
 HEAD = 'start = "https://example.org/"\n[links]\ncss = "a"\n'

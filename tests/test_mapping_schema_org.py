@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from crawlers.items import Agent, Checksum, License, Period, Place
-from crawlers.kinds.html.mapping.page import Page
-from crawlers.kinds.html.schema_org import dataset, describing, records
-from crawlers.values.record import FLAWS
+from crawlers.records.html_page import Page
+from crawlers.records.record import FLAWS
+from crawlers.records.schema_org import dataset, describing, records
 
 if TYPE_CHECKING:
     from crawlers.items import Dataset

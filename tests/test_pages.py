@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import pytest
 from scrapy.settings import Settings
 
-from crawlers.browser import executable
+from crawlers.components.browser import executable
 from crawlers.operate.dashboard.tail import warnings
 from crawlers.operate.report.report import write
 from crawlers.operate.sources.all_sources import with_all

@@ -13,11 +13,11 @@ from typing import Any
 import pytest
 
 from crawlers.items import Place
+from crawlers.records.geometries import geometry
+from crawlers.records.places import places_of
+from crawlers.records.record import FLAWS, Record
 from crawlers.safety import bounds
 from crawlers.store.export.wkt import wkt
-from crawlers.values.geometries import geometry
-from crawlers.values.places import places_of
-from crawlers.values.record import FLAWS, Record
 
 with (Path(__file__).parent / "places.csv").open(encoding="utf-8", newline="") as file:
     TABLE = list(csv.DictReader(file))

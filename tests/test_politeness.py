@@ -28,14 +28,14 @@ from twisted.internet.endpoints import HostnameEndpoint
 from twisted.internet.protocol import Factory
 from twisted.internet.testing import MemoryReactorClock
 
-from crawlers.politeness import failures
-from crawlers.politeness import pace as pace_module
-from crawlers.politeness import robots as robots_module
-from crawlers.politeness.addon import Politeness
-from crawlers.politeness.blocked import Blocked
-from crawlers.politeness.pace import Downloader, Pace
-from crawlers.politeness.retry import BackoffRetry, WaitTooLong, retry_after
-from crawlers.politeness.robots import Robots, Rules
+from crawlers.components.politeness import failures
+from crawlers.components.politeness import pace as pace_module
+from crawlers.components.politeness import robots as robots_module
+from crawlers.components.politeness.addon import Politeness
+from crawlers.components.politeness.blocked import Blocked
+from crawlers.components.politeness.pace import Downloader, Pace
+from crawlers.components.politeness.retry import BackoffRetry, WaitTooLong, retry_after
+from crawlers.components.politeness.robots import Robots, Rules
 from crawlers.settings import ROBOTS_EXEMPT
 from tests import forked
 from tests.archives import Archives

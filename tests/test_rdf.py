@@ -12,10 +12,10 @@ from rdflib import namespace
 from crawlers.exceptions import AnswerError
 from crawlers.kinds.dcat.catalogue import Catalogue
 from crawlers.kinds.dcat.page import RDFPage
-from crawlers.rdf import formats, guards, namespaces, nodes
-from crawlers.rdf.graphs import graph
-from crawlers.rdf.reader import MAX_FAULTS, Reader
-from crawlers.rdf.terms import Literal, is_blank
+from crawlers.records.rdf import formats, guards, namespaces, nodes
+from crawlers.records.rdf.graphs import graph
+from crawlers.records.rdf.reader import MAX_FAULTS, Reader
+from crawlers.records.rdf.terms import Literal, is_blank
 from tests.portal.dcat import Catalogue as Site
 
 BASE = "https://example.org/dir/catalogue"
@@ -454,7 +454,7 @@ def xml_page(statements: str) -> RDFPage:
 def test_a_record_is_mapped_when_a_field_is_read(monkeypatch):
     (record,) = page(b":1 a dcat:Dataset ; dct:identifier 'id1' ; dct:title 'one' .").records()
     with monkeypatch.context() as patch:
-        patch.setattr("crawlers.kinds.dcat.mapping.dataset", lambda *_, **__: pytest.fail("it is mapped"))
+        patch.setattr("crawlers.records.dcat.dataset", lambda *_, **__: pytest.fail("it is mapped"))
         item = record.item()
         assert (item.source, item.id, item.name, item.metadata_modified) == ("town", "id1", None, None)
         assert (item.document["title"], item.torn) == ("one", False)

@@ -8,8 +8,8 @@ import json
 import pyoxigraph
 import pytest
 
-from crawlers.rdf import bundled, jsonld
-from crawlers.rdf.namespaces import DCAT, DCT
+from crawlers.records.rdf import bundled, jsonld
+from crawlers.records.rdf.namespaces import DCAT, DCT
 from tests.conftest import ROOT, Crawl, options, scrapy
 from tests.site import Answer, Site
 

@@ -12,15 +12,15 @@ import pytest
 
 from crawlers.exceptions import RulesError
 from crawlers.items import Agent
-from crawlers.kinds.dcat.mapping import dataset
 from crawlers.kinds.dcat.rules.extract import Extract
 from crawlers.kinds.dcat.rules.fields import AGENTS, DATASET_FIELDS, RESOURCE_FIELDS
 from crawlers.kinds.dcat.rules.file import loads
 from crawlers.kinds.dcat.rules.paths import Links
 from crawlers.kinds.dcat.rules.referring import Referring
 from crawlers.kinds.dcat.rules.translation import Translation
-from crawlers.rdf.namespaces import DC, DCAT, DCT, FOAF, SCHEMA
-from crawlers.rdf.terms import Literal
+from crawlers.records.dcat import dataset
+from crawlers.records.rdf.namespaces import DC, DCAT, DCT, FOAF, SCHEMA
+from crawlers.records.rdf.terms import Literal
 from tests.conftest import Crawl, options, scrapy
 from tests.portal.dcat import Catalogue
 from tests.portal.harbour import DATA, RULES, Harbour

@@ -6,8 +6,8 @@ import io
 
 from crawlers.kinds.dcat.rules.file import loads
 from crawlers.kinds.dcat.rules.page import TaughtPage
-from crawlers.rdf import formats
-from crawlers.rdf.namespaces import TYPE
+from crawlers.records.rdf import formats
+from crawlers.records.rdf.namespaces import TYPE
 
 RULES = """[rdf]
 class = "ex:Chart"

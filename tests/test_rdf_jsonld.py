@@ -13,8 +13,8 @@ import pyoxigraph
 import pytest
 
 from crawlers.exceptions import AnswerError
-from crawlers.rdf import jsonld
-from crawlers.rdf.namespaces import DCAT, DCT, FOAF, HYDRA, OWL, RDF, SCHEMA, SKOS, SPDX, VCARD, XSD
+from crawlers.records.rdf import jsonld
+from crawlers.records.rdf.namespaces import DCAT, DCT, FOAF, HYDRA, OWL, RDF, SCHEMA, SKOS, SPDX, VCARD, XSD
 from tests.conftest import ROOT
 from tests.site import Answer, Site
 from tests.waiting import HANG
@@ -490,7 +490,7 @@ def test_contexts_are_read_from_a_package_in_a_zip(tmp_path):
         for path in (ROOT / "crawlers").rglob("*"):
             if path.suffix in (".py", ".jsonld", ".csv"):
                 egg.write(path, path.relative_to(ROOT))
-    program = "from crawlers.rdf import bundled; print(bundled.__file__, len(bundled.context('dcat')))"
+    program = "from crawlers.records.rdf import bundled; print(bundled.__file__, len(bundled.context('dcat')))"
     path = str(Path(tmp_path / "egg.zip"))
     ran = subprocess.run(
         [sys.executable, "-c", program],

@@ -11,7 +11,7 @@ import pyoxigraph
 import pytest
 
 from crawlers.exceptions import AnswerError
-from crawlers.rdf import apart, formats, jsonld
+from crawlers.records.rdf import apart, formats, jsonld
 from tests.conftest import ROOT
 
 if TYPE_CHECKING:

@@ -26,7 +26,7 @@ from cmarkgfm.cmark import Options
 from lxml import html
 
 from crawlers import settings
-from crawlers.browser import executable
+from crawlers.components.browser import executable
 from crawlers.exceptions import SourcesError
 from crawlers.operate.report import environment
 from crawlers.operate.report.chart import Mark, apart, top

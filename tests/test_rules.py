@@ -561,7 +561,7 @@ def test_mistakes_that_only_a_crawl_would_show(lines, told):
 BOMB = """
 import sys
 from crawlers.exceptions import AnswerError
-from crawlers.kinds.html.mapping.page import Page
+from crawlers.records.html_page import Page
 from crawlers.kinds.html.rules import xpath
 xpath.XPATH_SECONDS = 0.5
 page = Page("<p><a href=x>x</a></p>" * 20_000, "https://example.org/")

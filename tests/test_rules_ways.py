@@ -133,7 +133,7 @@ def test_an_unsure_way_gives_way_to_a_sure_one():
         assert (item.license and item.license.id) == expected
 
 
-OWN = '''from crawlers.kinds.html.mapping.page import text
+OWN = '''from crawlers.records.html_page import text
 from crawlers.kinds.html.spider import HTMLSpider
 
 

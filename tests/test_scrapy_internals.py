@@ -17,8 +17,8 @@ from scrapy.core.engine import ExecutionEngine, _Slot
 from twisted.internet.defer import Deferred
 from twisted.web import _newclient, client
 
-from crawlers import scrapy_internals
-from crawlers.scrapy_internals import http
+from crawlers.components import scrapy_internals
+from crawlers.components.scrapy_internals import http
 from tests.conftest import ROOT
 
 FOREIGN = ("scrapy.", "twisted.", "scrapy_playwright.")

@@ -89,7 +89,7 @@ def test_the_egg(checkout, tmp_path):
     files = {str(path.relative_to(checkout)) for room in rooms for path in (checkout / room).rglob("*.*")}
     assert {name for name in files if "__pycache__" not in name} <= names
     assert {name.partition("/")[0] for name in names} == {"EGG-INFO", *rooms}, "no tests"
-    assert "crawlers/rdf/contexts/hydra.jsonld" in names
+    assert "crawlers/records/rdf/contexts/hydra.jsonld" in names
     assert not {str(path.relative_to(checkout)) for path in hidden} & names
 
 

@@ -7,9 +7,9 @@ import gzip
 import pytest
 from scrapy.http import Response
 
-from crawlers import xml_records
 from crawlers.kinds.sdmx.dialect import dataflows
 from crawlers.kinds.sdmx.mapping import address_of, dataset, list_address
+from crawlers.records import xml
 from tests.conftest import Crawl, options, scrapy
 from tests.site import Answer, Site
 
@@ -62,7 +62,7 @@ def test_all_dataflows_come_with_one_request(crawled):
     assert {line["dataset_id"] for line in done.manifest} == {f"ESTAT:T{number}" for number in range(25)}
     assert {line["metadata_source"] for line in done.manifest} == {"sdmx"}
     document = (done.folder / done.manifest[0]["metadata_file"]).read_bytes()
-    assert xml_records.parse(document).get("id") == "T0"
+    assert xml.parse(document).get("id") == "T0"
 
 
 def test_an_answer_in_another_encoding_than_it_says_is_read_and_told():
@@ -154,7 +154,7 @@ def test_the_latest_of_all_versions_is_kept(crawled, versions):
     done = crawled(MESSAGE.format("".join(FLOW.format(name="T", version=version) for version in versions)))
     assert (done.code, len(done.manifest)) == (0, 1)
     document = (done.folder / done.manifest[0]["metadata_file"]).read_bytes()
-    assert xml_records.parse(document).get("version") == ("1.10.0-draft" if len(versions) > 2 else "1.10")
+    assert xml.parse(document).get("version") == ("1.10.0-draft" if len(versions) > 2 else "1.10")
 
 
 def test_a_reference_to_a_dataflow_is_no_dataflow(crawled):
@@ -196,7 +196,7 @@ EUROSTAT = "https://ec.europa.eu/eurostat/api/dissemination/sdmx/2.1"
     ],
 )
 def test_the_fields_of_a_dataflow(root, addresses):
-    element = xml_records.parse(MESSAGE.format(FLOW.format(name="T1", version="1.0")).encode()).find(".//{*}Dataflow")
+    element = xml.parse(MESSAGE.format(FLOW.format(name="T1", version="1.0")).encode()).find(".//{*}Dataflow")
     item = dataset(element, source="s", url=address_of("ESTAT:T1", root))
     assert (item.id, item.title, item.description, item.version) == ("ESTAT:T1", "Table T1", "What it is.", "1.0")
     assert (item.modified, item.temporal.start, item.temporal.end) == ("2026-10-01T11:00:00+02:00", "1975", "2025")

@@ -26,8 +26,8 @@ from crawlers.operate.sources.file import read
 from crawlers.operate.sources.project_context import project
 from crawlers.operate.sources.schedule import parse, zone
 from crawlers.operate.sources.source import Listed
+from crawlers.records.moment import now
 from crawlers.store.runs import Run
-from crawlers.values.moment import now
 from tests import forked
 from tests.conftest import FAST, ROOT, scrapy
 from tests.portal.dcat import Catalogue

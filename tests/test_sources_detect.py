@@ -11,13 +11,13 @@ import pytest
 from scrapy.http import HtmlResponse, TextResponse
 
 from crawlers import kind
+from crawlers.components.politeness.robots import Rules
 from crawlers.exceptions import AnswerError
 from crawlers.operate.sources import load
 from crawlers.operate.sources.detect import HEAD, MOST, Detection, RefusalError
 from crawlers.operate.sources.learn_rules import learned
 from crawlers.operate.sources.project_context import project
 from crawlers.operate.sources.spider_choice import arguments, spider
-from crawlers.politeness.robots import Rules
 from tests.conftest import FAST, scrapy
 from tests.portal.dcat import Catalogue
 from tests.portal.html.families import BROWSER, PLAIN

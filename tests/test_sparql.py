@@ -21,7 +21,7 @@ from crawlers.kinds.sparql.generic import SPARQL
 from crawlers.listing.batches import Batch
 from crawlers.listing.faults import Fault as Why
 from crawlers.operate.sources import load
-from crawlers.rdf.reader import Fault
+from crawlers.records.rdf.reader import Fault
 from tests import forked
 from tests.conftest import FAST, ROOT, Crawl, options, scrapy
 from tests.portal.sparql import DATA, DCAT, DCT, GRAPH, A, Endpoint, iri

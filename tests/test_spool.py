@@ -28,10 +28,10 @@ from cryptography.x509.oid import NameOID
 from scrapy.exceptions import DownloadCancelledError, NotSupported, ResponseDataLossError
 from scrapy.http import HtmlResponse, Response, TextResponse
 
+from crawlers.components.spool import NotUnpacked, SpooledFile, SpooledResponse, TooLarge
+from crawlers.components.spool.body import Body, Limits
+from crawlers.components.spool.encoding import _SIP, Encoding, undone, zstd
 from crawlers.exceptions import AnswerError
-from crawlers.spool import NotUnpacked, SpooledFile, SpooledResponse, TooLarge
-from crawlers.spool.body import Body, Limits
-from crawlers.spool.encoding import _SIP, Encoding, undone, zstd
 from tests import forked
 from tests.conftest import FAST, ROOT, json_lines
 from tests.site import Answer, Site, redirect
@@ -51,8 +51,8 @@ from pathlib import Path
 from scrapy import Request, Spider
 from scrapy import signals
 from scrapy.exceptions import StopDownload
-from crawlers.politeness import failures
-from crawlers.spool import SpooledResponse
+from crawlers.components.politeness import failures
+from crawlers.components.spool import SpooledResponse
 
 def memory():
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
@@ -123,7 +123,7 @@ class Probe(Spider):
 
 
 SETTINGS = {
-    "DOWNLOAD_HANDLERS": json.dumps(dict.fromkeys(("http", "https"), "crawlers.spool.SpoolingHandler")),
+    "DOWNLOAD_HANDLERS": json.dumps(dict.fromkeys(("http", "https"), "crawlers.components.spool.SpoolingHandler")),
     "DOWNLOAD_MAXSIZE": str(64 * MIB),
     "TELNETCONSOLE_ENABLED": "0",
     "REMOTE_CONTROL_ENABLED": "0",
@@ -338,7 +338,7 @@ def test_nothing_is_undone_where_scrapy_would_not(probe):
     assert (item["type"], item["encoding"], item["size"]) == ("SpooledResponse", "gzip", len(packed))
 
 
-@pytest.mark.parametrize("policy", ["scrapy.extensions.httpcache.DummyPolicy", "crawlers.httpcache.Policy"])
+@pytest.mark.parametrize("policy", ["scrapy.extensions.httpcache.DummyPolicy", "crawlers.components.httpcache.Policy"])
 def test_no_cache_keeps_an_empty_body_for_it(probe, policy):
     cache = {
         "HTTPCACHE_ENABLED": "1",

@@ -17,10 +17,10 @@ from twisted.web._newclient import Request, ResponseDone
 from twisted.web.http import PotentialDataLoss
 from twisted.web.http_headers import Headers
 
+from crawlers.components.spool.compression import unpacked
+from crawlers.components.spool.errors import HeadersTooLarge, NotUnpacked
+from crawlers.components.spool.headers import MOST_HEADERS, BoundedProtocol
 from crawlers.exceptions import AnswerError
-from crawlers.spool.compression import unpacked
-from crawlers.spool.errors import HeadersTooLarge, NotUnpacked
-from crawlers.spool.headers import MOST_HEADERS, BoundedProtocol
 from tests.site import Answer
 from tests.test_safety import errors, measured, site_of
 

@@ -25,20 +25,20 @@ ANY = ("crawlers", "pipelines", "spiders")
 FLOORS = (
     (
         "crawlers.exceptions",
-        "crawlers.values.moment",
+        "crawlers.records.moment",
         "crawlers.fields",
         "crawlers.items",
         "crawlers.signals",
-        "crawlers.scrapy_internals",
+        "crawlers.components.scrapy_internals",
     ),
     ("crawlers.safety",),
-    ("crawlers.arguments", "crawlers.values", "crawlers.spool", "crawlers.politeness", "crawlers.s3"),
-    ("crawlers.rdf", "crawlers.resume", "crawlers.browser", "crawlers.httpcache"),
+    ("crawlers.components",),
+    ("crawlers.arguments", "crawlers.records", "crawlers.s3"),
     ("crawlers.kind",),
     ("crawlers.store",),
     ("crawlers.listing",),
     ("crawlers.kinds.ckan", "crawlers.kinds.dcat"),
-    ("crawlers.xml_records",),
+    ("crawlers.records.xml",),
     (
         *("crawlers.kinds.html", "crawlers.kinds.waf", "crawlers.kinds.api", "crawlers.kinds.csw"),
         *("crawlers.kinds.oai", "crawlers.kinds.sdmx", "crawlers.kinds.sparql"),
@@ -183,9 +183,9 @@ def _may_import(here: str, other: str) -> bool:
     return ROOMS[other] < ROOMS[here]
 
 
-MAPPINGS = ("crawlers.values", "crawlers.rdf", "crawlers.kinds.ckan.mapping", "crawlers.kinds.ckan.hdx")
-MAPPINGS += ("crawlers.kinds.dcat.mapping", "crawlers.kinds.dcat.data_json.", "crawlers.kinds.html.mapping")
-MAPPINGS += ("crawlers.kinds.html.schema_org", "crawlers.kinds.html.rules", "crawlers.kinds.api.mapping")
+MAPPINGS = ("crawlers.records.values", "crawlers.records.rdf", "crawlers.kinds.ckan.mapping", "crawlers.kinds.ckan.hdx")
+MAPPINGS += ("crawlers.records.dcat", "crawlers.records.data_json.", "crawlers.kinds.html.mapping")
+MAPPINGS += ("crawlers.records.schema_org", "crawlers.kinds.html.rules", "crawlers.kinds.api.mapping")
 MAPPINGS += ("crawlers.kinds.api.normaliser", "crawlers.kinds.api.functions", "crawlers.kinds.api.expressions")
 MAPPINGS += ("crawlers.kinds.api.declaration", "crawlers.kinds.api.file", "crawlers.kinds.api.answers")
 MAPPINGS += ("crawlers.kinds.api.compiled", "crawlers.kinds.api.table", "crawlers.kinds.api.listing_table")
@@ -240,22 +240,7 @@ def test_the_top_level_is_as_drawn():
     folders = {name.partition("/")[0] for name in tracked if "/" in name and not name.startswith(".")}
     assert folders in (set(), {"benchmarks", "catalogues", "crawlers", "docs", "pipelines", "spiders", "tests"})
     rooms = {path.name for path in (ROOT / "crawlers").iterdir() if path.is_dir() and (path / "__init__.py").exists()}
-    parts = {
-        "archive",
-        "browser",
-        "ecosystem",
-        "httpcache",
-        "politeness",
-        "publish",
-        "rdf",
-        "resume",
-        "s3",
-        "safety",
-        "scrapy_internals",
-        "spool",
-        "values",
-        "xml_records",
-    }
+    parts = {"archive", "components", "ecosystem", "publish", "records", "s3", "safety"}
     assert rooms == {"extensions", "kinds", "listing", "operate", "store"} | parts
 
 

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from crawlers.kinds.ckan import mapping as ckan_mapping
-from crawlers.kinds.dcat import data_json
-from crawlers.values.frequencies import frequency
+from crawlers.records import data_json
+from crawlers.records.frequencies import frequency
 from tests.conftest import Crawl, options, scrapy
 from tests.site import Answer, Site
 

@@ -8,8 +8,8 @@ import pytest
 
 from crawlers.kind import registered, volatile
 from crawlers.kinds.api.file import load, shipped
+from crawlers.records.volatile import Volatile
 from crawlers.store.index.documents import _is_same_but_for
-from crawlers.values.volatile import Volatile
 
 DECLARED = Volatile.named(["views", "resources.hits", "metas.explore.score"], ["tags", "resources.labels"])
 BEFORE = {"views": 1, "tags": ["a", "b"], "resources": [{"id": 1, "hits": 5, "labels": [{"n": 1}, {"n": 2}]}, "x"]}

@@ -17,6 +17,7 @@ import pytest
 from scrapy.http import HtmlResponse, Request, Response
 
 from crawlers import settings
+from crawlers.components.spool import SpooledResponse
 from crawlers.exceptions import AnswerError
 from crawlers.kinds.waf.detection import WAFDetector
 from crawlers.kinds.waf.dialect import Folders
@@ -24,8 +25,7 @@ from crawlers.kinds.waf.folder import entries
 from crawlers.kinds.waf.generic import WAF
 from crawlers.kinds.waf.records import opened
 from crawlers.operate.sources.detect import Detection
-from crawlers.spool import SpooledResponse
-from crawlers.xml_records import record
+from crawlers.records.xml import record
 from tests.conftest import Crawl, options, scrapy
 from tests.site import Answer, Site
 from tests.test_batches import named

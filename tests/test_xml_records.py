@@ -10,9 +10,9 @@ from dataclasses import asdict
 import pytest
 from scrapy.http import Response
 
-from crawlers import xml_records
 from crawlers.exceptions import AnswerError
 from crawlers.items import Agent, Period
+from crawlers.records import xml
 
 URL = "https://example.org/csw?id=1"
 NAMESPACES = """xmlns:csw="http://www.opengis.net/cat/csw/2.0.2" xmlns:ows="http://www.opengis.net/ows"
@@ -22,12 +22,12 @@ NAMESPACES = """xmlns:csw="http://www.opengis.net/cat/csw/2.0.2" xmlns:ows="http
 
 
 def parsed(body):
-    return xml_records.parse(body.replace(">", f" {NAMESPACES}>", 1).encode())
+    return xml.parse(body.replace(">", f" {NAMESPACES}>", 1).encode())
 
 
 def record(inner, root="csw:Record"):
     body = f"<{root}><dc:title>Soils</dc:title><dc:identifier>d-1</dc:identifier>{inner}</{root}>"
-    return xml_records.dataset(parsed(body), source="s", url=URL)
+    return xml.dataset(parsed(body), source="s", url=URL)
 
 
 # Formats
@@ -39,24 +39,22 @@ def test_a_record_is_found_in_what_wraps_it(depth):
     for _ in range(depth):
         body = f"<wrap><before/>{body}<after/></wrap>"
     root = parsed(body)
-    assert [each.tag for each in xml_records.records(root)] == ["dc"]
-    assert xml_records.is_record(root)
-    assert xml_records.dataset(root, source="s", url=URL).title == "A"
+    assert [each.tag for each in xml.records(root)] == ["dc"]
+    assert xml.is_record(root)
+    assert xml.dataset(root, source="s", url=URL).title == "A"
 
 
 def test_records_come_in_order_and_only_the_outermost():
     inner = "".join(
         f"<csw:Record><dc:title>{n}</dc:title><x><dc:title>no</dc:title></x></csw:Record>" for n in range(3)
     )
-    found = xml_records.records(parsed(f"<all>{inner}</all>"))
-    assert [xml_records.dataset(each, source="s", url=URL).title for each in found] == ["0", "1", "2"]
+    found = xml.records(parsed(f"<all>{inner}</all>"))
+    assert [xml.dataset(each, source="s", url=URL).title for each in found] == ["0", "1", "2"]
 
 
 def test_several_records_are_not_one():
     with pytest.raises(AnswerError, match="several records") as refused:
-        xml_records.dataset(
-            parsed("<a><b><dc:title>1</dc:title></b><b><dc:title>2</dc:title></b></a>"), source="s", url=URL
-        )
+        xml.dataset(parsed("<a><b><dc:title>1</dc:title></b><b><dc:title>2</dc:title></b></a>"), source="s", url=URL)
     assert refused.value.kind == "invalid_record"
 
 
@@ -72,16 +70,16 @@ def test_several_records_are_not_one():
 )
 def test_what_is_no_record_is_named(body, kind, says):
     with pytest.raises(AnswerError, match=says) as refused:
-        xml_records.dataset(xml_records.parse(body.encode()), source="s", url=URL)
+        xml.dataset(xml.parse(body.encode()), source="s", url=URL)
     assert refused.value.kind == kind
     assert len(str(refused.value)) < 400
 
 
 def test_a_wide_or_deep_answer_without_records_is_looked_through_once():
     wide = "<r>" + "<a><b/></a>" * 50_000 + "</r>"
-    assert not xml_records.is_record(xml_records.parse(wide.encode()))
+    assert not xml.is_record(xml.parse(wide.encode()))
     deep = "<a>" * 200 + "<dc:title>A</dc:title>" + "</a>" * 200
-    assert not xml_records.is_record(parsed(deep))
+    assert not xml.is_record(parsed(deep))
 
 
 # Dublin Core
@@ -115,7 +113,7 @@ def test_the_links_of_a_csw_record_are_read_by_the_rule_of_iso():
 )
 def test_identifiers_that_are_addresses(identifiers, identifier, uri, page):
     inner = "".join(f"<dc:identifier>{each}</dc:identifier>" for each in identifiers)
-    item = xml_records.dataset(parsed(f"<dc><dc:title>T</dc:title>{inner}</dc>"), source="s", url=URL, id="oai:1")
+    item = xml.dataset(parsed(f"<dc><dc:title>T</dc:title>{inner}</dc>"), source="s", url=URL, id="oai:1")
     assert (item.id, item.identifier, item.uri, item.landing_page) == ("oai:1", identifier, uri, page)
 
 
@@ -216,7 +214,7 @@ def test_dates_parties_and_formats():
 )
 def test_services_are_kept_apart(types, scope):
     inner = "".join(f"<dc:type>{each}</dc:type>" for each in types)
-    assert xml_records.scope(parsed(f"<csw:Record><dc:title>A</dc:title>{inner}</csw:Record>")) == scope
+    assert xml.scope(parsed(f"<csw:Record><dc:title>A</dc:title>{inner}</csw:Record>")) == scope
 
 
 # RDF/XML
@@ -228,9 +226,9 @@ DATASET = """<dcat:Dataset rdf:about="https://example.org/d"><dct:title>Soils</d
 @pytest.mark.parametrize("wrapper", ["%s", "<rdf:RDF>%s</rdf:RDF>", "<r><rdf:RDF>%s</rdf:RDF></r>"])
 def test_a_dataset_in_rdf(wrapper):
     root = parsed(wrapper % (DATASET % '<dcat:keyword xml:lang="en">clay</dcat:keyword>'))
-    item = xml_records.dataset(root, source="s", url=URL)
+    item = xml.dataset(root, source="s", url=URL)
     assert (item.id, item.title, item.keywords, item.metadata_source) == ("d-1", "Soils", ["clay"], "rdf_xml")
-    again = xml_records.read(item.document, "s", item.id, URL)
+    again = xml.read(item.document, "s", item.id, URL)
     assert asdict(again) == asdict(item)
 
 
@@ -239,14 +237,14 @@ def test_a_catalogues_record_is_not_the_dataset():
     about += "</dcat:CatalogRecord>"
     other = '<dcat:Dataset rdf:about="https://example.org/e"><dct:title>Other</dct:title></dcat:Dataset>'
     body = f"<rdf:RDF>{other}{DATASET % ''}{about % 'https://example.org/d'}</rdf:RDF>"
-    assert xml_records.dataset(parsed(body), source="s", url=URL).id == "d-1"
+    assert xml.dataset(parsed(body), source="s", url=URL).id == "d-1"
 
 
 @pytest.mark.parametrize("predicate", ["dcat:inSeries", "dct:isPartOf", "dct:source"])
 def test_what_a_dataset_cites_is_not_the_dataset(predicate):
     series = '<dcat:Dataset rdf:about="https://example.org/s"><dct:title>Series</dct:title></dcat:Dataset>'
     body = f"<rdf:RDF>{DATASET % f'<{predicate}>{series}</{predicate}>'}</rdf:RDF>"
-    assert xml_records.dataset(parsed(body), source="s", url=URL).id == "d-1"
+    assert xml.dataset(parsed(body), source="s", url=URL).id == "d-1"
 
 
 ATTRIBUTES = " ".join(f'dct:a{number}=""' for number in range(1001))
@@ -263,20 +261,20 @@ TORN = '<dct:license rdf:resource="https://example.org/l">Licence ouverte</dct:l
 )
 def test_a_statement_that_can_not_be_read_costs_no_record(more, says):
     root = parsed(f"<rdf:RDF>{DATASET % f'{more}<dcat:keyword>clay</dcat:keyword>'}</rdf:RDF>")
-    item = xml_records.dataset(root, source="s", url=URL)
+    item = xml.dataset(root, source="s", url=URL)
     assert (item.id, item.title) == ("d-1", "Soils")
     assert item.keywords == ["clay"]
     [flaw] = [one for one in item.flaws if "RDF" in one]
     assert says in flaw
     assert more.encode() in item.document
-    assert xml_records.read(item.document, "s", item.id, URL).flaws == item.flaws
-    assert xml_records.triples(item.document, URL)[1] == "https://example.org/d"
+    assert xml.read(item.document, "s", item.id, URL).flaws == item.flaws
+    assert xml.triples(item.document, URL)[1] == "https://example.org/d"
 
 
 def test_a_tag_that_is_refused_is_said_to_cost_what_follows():
     refused = '<dct:publisher rdf:resource="https://example.org/p" rdf:nodeID="p"/>'
     root = parsed(f"<rdf:RDF>{DATASET % f'{refused}<dcat:keyword>clay</dcat:keyword>'}</rdf:RDF>")
-    item = xml_records.dataset(root, source="s", url=URL)
+    item = xml.dataset(root, source="s", url=URL)
     assert (item.id, item.keywords, refused.encode() in item.document) == ("d-1", [], True)
     [flaw] = [one for one in item.flaws if "RDF" in one]
     assert flaw.endswith("could be set at the same time (what follows may be missing, too)")
@@ -295,29 +293,29 @@ def test_a_tag_that_is_refused_is_said_to_cost_what_follows():
 )
 def test_what_is_no_dataset_is_kept_if_the_protocol_has_its_id(body, kind, says):
     with pytest.raises(AnswerError, match=re.escape(says)) as refused:
-        xml_records.lazily(parsed(body), source="s", url=URL)
+        xml.lazily(parsed(body), source="s", url=URL)
     assert refused.value.kind == kind
-    item = xml_records.lazily(parsed(body), source="s", url=URL, id="r-1", metadata_url="u")
+    item = xml.lazily(parsed(body), source="s", url=URL, id="r-1", metadata_url="u")
     assert (item.id, item.title, item.metadata_url, item.document) == (
         "r-1",
         None,
         "u",
-        xml_records.document(parsed(body)),
+        xml.document(parsed(body)),
     )
     assert says in item.flaws[0]
-    again = xml_records.read(item.document, "s", "r-1", URL)
+    again = xml.read(item.document, "s", "r-1", URL)
     assert (again.flaws, again.metadata_source) == (item.flaws, item.metadata_source)
 
 
 def test_what_describes_no_data_is_not_kept():
     with pytest.raises(AnswerError, match="describes no data") as refused:
-        xml_records.lazily(parsed("<FC_FeatureCatalogue><x/></FC_FeatureCatalogue>"), source="s", url=URL, id="r-1")
+        xml.lazily(parsed("<FC_FeatureCatalogue><x/></FC_FeatureCatalogue>"), source="s", url=URL, id="r-1")
     assert refused.value.kind == "unsupported"
 
 
 def test_the_first_of_several_datasets_is_taken():
     body = "<rdf:RDF><dcat:Dataset rdf:about='urn:b'/><dcat:Dataset rdf:about='urn:a'/></rdf:RDF>"
-    item = xml_records.dataset(parsed(body), source="s", url=URL)
+    item = xml.dataset(parsed(body), source="s", url=URL)
     assert (item.id, item.flaws[-1]) == (
         "urn:b",
         "its RDF describes 2 datasets, and this is the first one: the document has all",
@@ -331,7 +329,7 @@ def test_the_tree_of_what_is_refused_is_freed_at_once():
     try:
         for _ in range(2):
             with suppress(AnswerError):
-                xml_records.lazily(parsed("<html><a/></html>"), source="s", url=URL)
+                xml.lazily(parsed("<html><a/></html>"), source="s", url=URL)
         assert not [each for each in gc.get_objects() if type(each) is AnswerError and "its root is html" in str(each)]
     finally:
         gc.enable()
@@ -346,7 +344,7 @@ FOUR = LIST.format("".join(map(ONE.format, range(4))))
 
 def came(body, **given):
     flaws = []
-    root, fault = xml_records.list_root(Response("https://a.org/", body=body), ("list",), flaws, **given)
+    root, fault = xml.list_root(Response("https://a.org/", body=body), ("list",), flaws, **given)
     return [each.findtext("b")[0] for each in root.iterfind("list/*")], fault and fault.kind, flaws
 
 

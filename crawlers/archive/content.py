@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 import puremagic
 
 from crawlers.archive.services import exception, root_of
+from crawlers.records.file_types import file_type
+from crawlers.records.formats import best_format
+from crawlers.records.tables import csv_rows
 from crawlers.safety.text import marked
-from crawlers.values.file_types import file_type
-from crawlers.values.formats import best_format
-from crawlers.values.tables import csv_rows
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -19,13 +19,13 @@ from twisted.internet.threads import deferToThread
 
 from crawlers import signals
 from crawlers.archive.partial import DiskFullError, DownloadedFile, Partial, Version, version
+from crawlers.components.scrapy_internals.http import abort, transport, wrap_twisted_exceptions
+from crawlers.components.spool import NotUnpacked, SpoolingHandler, TooLarge
+from crawlers.components.spool.agent import SpoolingAgent, say_unpacked
+from crawlers.components.spool.body import Body, Limits
+from crawlers.components.spool.certificates import explained
+from crawlers.components.spool.response import DiskResponse
 from crawlers.exceptions import AnswerError
-from crawlers.scrapy_internals.http import abort, transport, wrap_twisted_exceptions
-from crawlers.spool import NotUnpacked, SpoolingHandler, TooLarge
-from crawlers.spool.agent import SpoolingAgent, say_unpacked
-from crawlers.spool.body import Body, Limits
-from crawlers.spool.certificates import explained
-from crawlers.spool.response import DiskResponse
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from twisted.python.failure import Failure
     from twisted.web.client import Response as TxResponse
 
-    from crawlers.scrapy_internals.http import Result
+    from crawlers.components.scrapy_internals.http import Result
 
 logger = logging.getLogger(__name__)
 

@@ -13,8 +13,8 @@ from crawlers.archive.download import FileResponse
 from crawlers.archive.looks import Asked, header, redirects, subjects_of
 from crawlers.archive.names import file_name
 from crawlers.archive.targets import requestable
+from crawlers.components.politeness import failures
 from crawlers.exceptions import AnswerError
-from crawlers.politeness import failures
 from crawlers.safety.redact import redact
 
 if TYPE_CHECKING:

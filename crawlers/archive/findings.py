@@ -8,7 +8,7 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import TYPE_CHECKING, NamedTuple
 
-from crawlers.values.moment import moment
+from crawlers.records.moment import moment
 
 if TYPE_CHECKING:
     from datetime import datetime

@@ -6,7 +6,7 @@ import hashlib
 import json
 from typing import TYPE_CHECKING
 
-from crawlers.httpcache import AcceptFingerprinter
+from crawlers.components.httpcache import AcceptFingerprinter
 
 if TYPE_CHECKING:
     from scrapy import Request

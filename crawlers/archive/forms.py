@@ -12,9 +12,9 @@ from crawlers.exceptions import AnswerError, RulesError
 from crawlers.kinds.html.answer import page_of
 from crawlers.kinds.html.form import fields, filled, value_of
 from crawlers.kinds.html.rules.selectors import from_css
-from crawlers.values import toml
-from crawlers.values.addresses import absolute, host
-from crawlers.values.toml import Table
+from crawlers.records import toml
+from crawlers.records.addresses import absolute, host
+from crawlers.records.toml import Table
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from scrapy.http import Response
 
-    from crawlers.kinds.html.mapping.page import Page
+    from crawlers.records.html_page import Page
 
 _LONGEST = 2_000  # characters of a pattern
 _MOST = 10_000  # options, or elements that a selector finds

@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING
 
-from crawlers.values.moment import written
+from crawlers.records.moment import written
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -9,12 +9,12 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl, unquote, urlsplit
 
-from crawlers.kinds.html.mapping.page import Page, tidy
+from crawlers.records.addresses import without_session
+from crawlers.records.file_types import file_type
+from crawlers.records.formats import media_type
+from crawlers.records.html_page import Page, tidy
+from crawlers.records.tables import toml_table
 from crawlers.safety.text import of_page
-from crawlers.values.addresses import without_session
-from crawlers.values.file_types import file_type
-from crawlers.values.formats import media_type
-from crawlers.values.tables import toml_table
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -11,8 +11,8 @@ from w3lib.url import canonicalize_url
 from crawlers.archive import findings
 from crawlers.archive.links import data_links
 from crawlers.archive.looks import Asked, asked_about, header, subjects_of
+from crawlers.components.politeness.robots import Robots
 from crawlers.exceptions import AnswerError
-from crawlers.politeness.robots import Robots
 from crawlers.safety.redact import without_logins
 
 if TYPE_CHECKING:

@@ -11,9 +11,9 @@ from urllib.parse import parse_qsl, unquote, urlsplit, urlunsplit
 
 import orjson
 
-from crawlers.values.file_types import file_type
-from crawlers.values.formats import format_of_address
-from crawlers.values.tables import toml_table
+from crawlers.records.file_types import file_type
+from crawlers.records.formats import format_of_address
+from crawlers.records.tables import toml_table
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

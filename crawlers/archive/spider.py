@@ -32,9 +32,9 @@ from crawlers.archive.targets import (
     utc,
 )
 from crawlers.arguments import Argument
+from crawlers.components.resume.records import is_settled
 from crawlers.exceptions import AnswerError, ArgumentError
 from crawlers.listing.spider import CatalogueSpider, source_name
-from crawlers.resume.records import is_settled
 from crawlers.s3.address import is_address
 from crawlers.store.index.description import RESOURCES
 from crawlers.store.location import bring_up

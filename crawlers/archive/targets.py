@@ -15,12 +15,12 @@ from w3lib.url import canonicalize_url
 from crawlers.archive.findings import INVALID, NOT_SURE, NOT_TAKEN, Finding
 from crawlers.archive.services import service
 from crawlers.exceptions import ArgumentError
+from crawlers.records.moment import moment
 from crawlers.safety.redact import without_logins
 from crawlers.store.index import catch_up
 from crawlers.store.index.catch_up import sources_in
 from crawlers.store.index.columns import SHORT
 from crawlers.store.index.reader import connect
-from crawlers.values.moment import moment
 
 if TYPE_CHECKING:
     import sqlite3

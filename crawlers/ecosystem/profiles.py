@@ -6,8 +6,8 @@ from dataclasses import fields
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
+from crawlers.components.resume.notes import Notes
 from crawlers.items import Known
-from crawlers.resume.notes import Notes
 from crawlers.safety import strict_json
 
 if TYPE_CHECKING:

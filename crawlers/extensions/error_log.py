@@ -13,17 +13,17 @@ from scrapy import signals as scrapy_signals
 from scrapy.exceptions import DropItem
 
 from crawlers import signals
+from crawlers.components.resume import Job, Records
 from crawlers.exceptions import AnswerError
 from crawlers.extensions.flaw_log import FlawLog
 from crawlers.items import Dataset, Export, Profile
 from crawlers.listing.state import RunState
-from crawlers.resume import Job, Records
+from crawlers.records import moment
 from crawlers.safety import json_lines
 from crawlers.safety.redact import redact
 from crawlers.store import compacted
 from crawlers.store.folder import JSONLines
 from crawlers.store.index import Index
-from crawlers.values import moment
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -7,10 +7,11 @@ from dataclasses import asdict, replace
 from itertools import groupby, islice
 from typing import TYPE_CHECKING, Any
 
+from crawlers.components.resume import Job, Records
+from crawlers.components.resume.records import IS_EXCLUDED, IS_KEPT
 from crawlers.items import Dataset, Flaw
 from crawlers.listing.state import RunState
-from crawlers.resume import Job, Records
-from crawlers.resume.records import IS_EXCLUDED, IS_KEPT
+from crawlers.records import moment
 from crawlers.safety import json_lines, strict_json
 from crawlers.safety.redact import redact
 from crawlers.signals import FLAWS, Failed
@@ -19,7 +20,6 @@ from crawlers.store.folder import JSONLines
 from crawlers.store.index import Index
 from crawlers.store.index.columns import storable
 from crawlers.store.index.flaws import FILE
-from crawlers.values import moment
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator

@@ -14,11 +14,12 @@ from scrapy.exceptions import NotConfigured
 from scrapy.extensions.feedexport import FeedExporter
 
 from crawlers import signals
+from crawlers.components.resume import Job
 from crawlers.exceptions import JobError
 from crawlers.extensions.error_log import ErrorLog, now
 from crawlers.extensions.run_report import run_report, summary
 from crawlers.listing.state import RunState
-from crawlers.resume import Job
+from crawlers.records import moment
 from crawlers.safety import inside, strict_json
 from crawlers.store import compacted
 from crawlers.store.folder import JSONLines, folder, lock
@@ -27,7 +28,6 @@ from crawlers.store.index.database import reading
 from crawlers.store.runs import stored
 from crawlers.store.runs.run import RUN
 from crawlers.store.runs.verdict import EXIT_CODES, Verdict, verdict
-from crawlers.values import moment
 
 if TYPE_CHECKING:
     from pathlib import Path

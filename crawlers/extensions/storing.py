@@ -15,12 +15,12 @@ from scrapy import signals as scrapy_signals
 from scrapy.exceptions import NotConfigured
 
 from crawlers import signals
+from crawlers.components.resume.job import discard
+from crawlers.components.scrapy_internals import may_send
 from crawlers.exceptions import CrawlersError, StoreError, TakenError
 from crawlers.extensions.leases import Leases
 from crawlers.extensions.report import Report
 from crawlers.extensions.waiting import Repeated, in_thread, stopped_by_signals
-from crawlers.resume.job import discard
-from crawlers.scrapy_internals import may_send
 from crawlers.store.location import mirror, seconds
 
 if TYPE_CHECKING:

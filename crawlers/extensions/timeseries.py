@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any, Self
 from scrapy.exceptions import NotConfigured
 
 from crawlers import signals
+from crawlers.components.resume import Records
+from crawlers.components.resume.records import received
 from crawlers.extensions.report import Report
 from crawlers.items import Extension, Site
-from crawlers.resume import Records
-from crawlers.resume.records import received
 from crawlers.safety import inside, strict_json
 from crawlers.safety.names import Names
 from crawlers.store import timeseries

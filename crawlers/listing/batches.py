@@ -7,10 +7,10 @@ from abc import ABC, abstractmethod
 from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from crawlers.components.politeness import failures
 from crawlers.exceptions import AnswerError
 from crawlers.listing.faults import LASTING, Fault
 from crawlers.listing.spider import callback, flat
-from crawlers.politeness import failures
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Iterator

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 from scrapy import Request
 from scrapy.spidermiddlewares.httperror import HttpError
 
+from crawlers.components.politeness import failures
+from crawlers.components.resume.notes import Notes
 from crawlers.exceptions import AnswerError
 from crawlers.listing.spider import callback
 from crawlers.listing.withdrawals import LIST
-from crawlers.politeness import failures
-from crawlers.resume.notes import Notes
-from crawlers.values.addresses import host
+from crawlers.records.addresses import host
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

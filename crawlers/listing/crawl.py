@@ -20,9 +20,9 @@ if TYPE_CHECKING:
     from scrapy.http import Response
 
     from crawlers import signals
+    from crawlers.components.resume import Records
     from crawlers.items import Kind
     from crawlers.listing.state import RunState
-    from crawlers.resume import Records
     from crawlers.store.index import Index
 
 T = TypeVar("T")

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from w3lib.encoding import http_content_type_encoding
 
+from crawlers.components.politeness.blocked import challenge
 from crawlers.exceptions import AnswerError
 from crawlers.listing import other_answers
-from crawlers.politeness.blocked import challenge
 from crawlers.safety import strict_json
 from crawlers.safety.text import decoded, is_utf8
 

@@ -18,6 +18,9 @@ from typing import TYPE_CHECKING, Any, Generic
 
 from scrapy import Request
 
+from crawlers.components.politeness import failures
+from crawlers.components.resume.records import expect_all, forget_open, listed_by, see_all
+from crawlers.components.resume.scheduler import is_made
 from crawlers.exceptions import AnswerError
 from crawlers.listing import evidence, ladder
 from crawlers.listing.confirmation import Confirmation, GoneRecords
@@ -26,9 +29,6 @@ from crawlers.listing.evidence import Ended, Taken, after, decide, judge
 from crawlers.listing.faults import check_whole
 from crawlers.listing.spider import callback, flat
 from crawlers.listing.walk import A, Entry, ListingPage, Walk, restored
-from crawlers.politeness import failures
-from crawlers.resume.records import expect_all, forget_open, listed_by, see_all
-from crawlers.resume.scheduler import is_made
 
 if TYPE_CHECKING:
     from scrapy.http import Response

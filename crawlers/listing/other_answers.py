@@ -7,9 +7,9 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
+from crawlers.records.tables import toml_table
 from crawlers.safety import strict_json
 from crawlers.safety.text import of_page
-from crawlers.values.tables import toml_table
 
 if TYPE_CHECKING:
     from scrapy.http import Response

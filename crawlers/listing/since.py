@@ -7,8 +7,8 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
 from crawlers.arguments import Argument
+from crawlers.records.moment import moment, now, seconds, written
 from crawlers.store.index import listing, scope
-from crawlers.values.moment import moment, now, seconds, written
 
 if TYPE_CHECKING:
     from crawlers.listing.crawl import Crawl

@@ -16,16 +16,16 @@ from scrapy.exceptions import CloseSpider
 
 from crawlers import arguments, signals
 from crawlers.arguments import Argument
+from crawlers.components.politeness import failures
+from crawlers.components.resume import Records
 from crawlers.exceptions import AnswerError, ArgumentError
 from crawlers.listing.crawl import Limits, remembering
 from crawlers.listing.state import RunState
 from crawlers.listing.withdrawals import Withdrawals
-from crawlers.politeness import failures
-from crawlers.resume import Records
+from crawlers.records import curation
+from crawlers.records.addresses import host
 from crawlers.safety.names import is_source
 from crawlers.store.index import Index
-from crawlers.values import curation
-from crawlers.values.addresses import host
 
 if TYPE_CHECKING:
     from scrapy import Request

@@ -6,9 +6,9 @@ from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any, Self
 from weakref import WeakKeyDictionary
 
+from crawlers.components.resume import Job
 from crawlers.exceptions import JobError
 from crawlers.listing.walks import Walks
-from crawlers.resume import Job
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler

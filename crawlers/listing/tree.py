@@ -9,13 +9,13 @@ from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
+from crawlers.components.resume.records import listed_by
 from crawlers.exceptions import AnswerError
 from crawlers.listing.dialect import Dialect
 from crawlers.listing.ladder import Again
 from crawlers.listing.spider import repeated
 from crawlers.listing.walk import Entry, Offer, restored
-from crawlers.resume.records import listed_by
-from crawlers.values.moment import now
+from crawlers.records.moment import now
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -8,9 +8,9 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, Literal
 
 from crawlers import signals
+from crawlers.components.resume.notes import Notes
+from crawlers.components.resume.records import listed_by, planned_among
 from crawlers.exceptions import AnswerError
-from crawlers.resume.notes import Notes
-from crawlers.resume.records import listed_by, planned_among
 from crawlers.safety.line import one_line
 from crawlers.store import memory
 from crawlers.store.index import listing, scope

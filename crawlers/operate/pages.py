@@ -12,12 +12,12 @@ import scrapy
 from scrapy.http import HtmlResponse
 from scrapy.utils.ossignal import install_shutdown_handlers
 
-from crawlers import browser
-from crawlers.browser.errors import BrowserError
+from crawlers.components import browser
+from crawlers.components.browser.errors import BrowserError
+from crawlers.components.politeness import failures
 from crawlers.exceptions import AnswerError, CrawlersError
 from crawlers.kinds.html.answer import page_of
 from crawlers.operate.learn.sample import Sample, origin
-from crawlers.politeness import failures
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Collection, Iterable, Iterator

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from crawlers.exceptions import AnswerError
 from crawlers.publish.record import as_moment, extras, is_same
-from crawlers.values.tables import toml_table
+from crawlers.records.tables import toml_table
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping

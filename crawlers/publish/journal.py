@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
 
 from crawlers.exceptions import OutputError
 from crawlers.publish.change import Change, Field, Step
+from crawlers.records import moment
 from crawlers.safety.line import one_line
-from crawlers.values import moment
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator

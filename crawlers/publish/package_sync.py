@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from crawlers.publish.change import Change, Field
 from crawlers.publish.operations import Call, Operation, PackagePatch, differing, lacking
 from crawlers.publish.record import STAMPS, differences, extras, is_nothing, is_same
-from crawlers.values.tables import csv_rows
+from crawlers.records.tables import csv_rows
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -9,8 +9,8 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from crawlers.publish.record import as_moment, is_nothing
+from crawlers.records.tables import toml_table
 from crawlers.safety.names import safe, slug
-from crawlers.values.tables import toml_table
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -10,12 +10,12 @@ from scrapy.exceptions import CloseSpider
 from scrapy.http.request import NO_CALLBACK
 from scrapy.utils.response import response_status_message
 
+from crawlers.components.politeness import failures
+from crawlers.components.politeness.not_asked import NotAsked
+from crawlers.components.politeness.pace import Stopping
+from crawlers.components.scrapy_internals import is_closing
 from crawlers.exceptions import AnswerError, RefusedWriteError, UnclearWriteError
 from crawlers.kinds.ckan import api
-from crawlers.politeness import failures
-from crawlers.politeness.not_asked import NotAsked
-from crawlers.politeness.pace import Stopping
-from crawlers.scrapy_internals import is_closing
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

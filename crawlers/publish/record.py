@@ -7,7 +7,7 @@ import re
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from crawlers.values.moment import moment, written
+from crawlers.records.moment import moment, written
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

@@ -24,7 +24,7 @@ from crawlers.publish.plan import Plan
 from crawlers.publish.portal import Portal, is_stopping, write_addresses
 from crawlers.publish.publication import Publication
 from crawlers.publish.targets import TARGETS, target
-from crawlers.values import moment
+from crawlers.records import moment
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator

@@ -8,11 +8,11 @@ from typing import Any
 import lxml.html
 
 from crawlers.kinds.html.mapping.document import document
-from crawlers.kinds.html.mapping.page import Page, text
 from crawlers.kinds.html.rules import loads
 from crawlers.operate.learn import Sample, learn
 from crawlers.operate.learn.texts import normal
 from crawlers.operate.learn.toml import toml
+from crawlers.records.html_page import Page, text
 from tests.layouts.parts import Layout
 from tests.layouts.records import UNSEEN, record
 

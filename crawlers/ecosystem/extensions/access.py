@@ -16,9 +16,9 @@ from scrapy.exceptions import (
 )
 from scrapy.utils.httpobj import urlparse_cached
 
+from crawlers.components.politeness.pace import Pace
+from crawlers.components.politeness.retry import retry_after
 from crawlers.exceptions import AnswerError
-from crawlers.politeness.pace import Pace
-from crawlers.politeness.retry import retry_after
 from crawlers.safety import strict_json
 from crawlers.safety.tokens import origin
 

@@ -12,12 +12,12 @@ from urllib.parse import parse_qs, urlsplit
 
 import jmespath  # type: ignore[import-untyped]
 
+from crawlers.components.politeness import failures
 from crawlers.ecosystem.extensions import ecosystem_file
 from crawlers.exceptions import AnswerError
 from crawlers.listing.json_answer import document
-from crawlers.politeness import failures
-from crawlers.values.addresses import related
-from crawlers.values.tables import csv_rows
+from crawlers.records.addresses import related
+from crawlers.records.tables import csv_rows
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from scrapy import Request
 
+from crawlers.components.politeness import failures
 from crawlers.ecosystem.extensions.answers import (
     DETAILS,
     Facts,
@@ -19,7 +20,6 @@ from crawlers.ecosystem.extensions.answers import (
     settled,
 )
 from crawlers.exceptions import AnswerError
-from crawlers.politeness import failures
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -7,12 +7,12 @@ from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
+from crawlers.components.resume.notes import Notes
+from crawlers.components.resume.records import is_settled
 from crawlers.ecosystem.extensions.addresses import repository
 from crawlers.ecosystem.profiles import Profiles
 from crawlers.items import Extension
-from crawlers.resume.notes import Notes
-from crawlers.resume.records import is_settled
-from crawlers.values.moment import now
+from crawlers.records.moment import now
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from crawlers.components.politeness import failures
 from crawlers.ecosystem.sites.questions import QUESTIONS
 from crawlers.ecosystem.sites.visit import Visit, host
 from crawlers.exceptions import AnswerError
 from crawlers.kinds.ckan import api
-from crawlers.politeness import failures
 
 if TYPE_CHECKING:
     from scrapy.http import Response

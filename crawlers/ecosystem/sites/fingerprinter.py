@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from typing import TYPE_CHECKING
 
-from crawlers.httpcache import AcceptFingerprinter
+from crawlers.components.httpcache import AcceptFingerprinter
 
 if TYPE_CHECKING:
     from scrapy import Request

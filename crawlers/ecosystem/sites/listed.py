@@ -14,10 +14,10 @@ from urllib.parse import urlsplit
 from crawlers import arguments
 from crawlers.exceptions import ArgumentError
 from crawlers.kinds.ckan.api import identity
+from crawlers.records.countries import country, country_of_host
+from crawlers.records.geometries import geometry
+from crawlers.records.record import Record
 from crawlers.store import sources_file
-from crawlers.values.countries import country, country_of_host
-from crawlers.values.geometries import geometry
-from crawlers.values.record import Record
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from crawlers import values
 from crawlers.exceptions import AnswerError
-from crawlers.values.moment import moment
-from crawlers.values.record import Record
+from crawlers.records import values
+from crawlers.records.moment import moment
+from crawlers.records.record import Record
 
 if TYPE_CHECKING:
     from collections.abc import Callable

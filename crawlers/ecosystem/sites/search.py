@@ -9,6 +9,9 @@ from urllib.parse import urljoin, urlsplit
 from w3lib.url import canonicalize_url
 
 from crawlers import arguments
+from crawlers.components.politeness import failures
+from crawlers.components.politeness.blocked import challenge
+from crawlers.components.spool.certificates import UntrustedCertificate
 from crawlers.ecosystem.sites.listed import is_host
 from crawlers.ecosystem.sites.questions import QUESTIONS, is_search
 from crawlers.ecosystem.sites.visit import Visit, host
@@ -16,9 +19,6 @@ from crawlers.exceptions import AnswerError
 from crawlers.kinds.ckan import api
 from crawlers.kinds.ckan.detection import roots
 from crawlers.kinds.ckan.dialect import Refusal, refused
-from crawlers.politeness import failures
-from crawlers.politeness.blocked import challenge
-from crawlers.spool.certificates import UntrustedCertificate
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

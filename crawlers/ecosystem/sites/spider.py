@@ -11,6 +11,7 @@ from scrapy.spiderloader import get_spider_loader
 
 from crawlers import arguments
 from crawlers.arguments import Argument
+from crawlers.components.resume.records import is_settled
 from crawlers.ecosystem.packages import PackagesOfType
 from crawlers.ecosystem.profiles import Profiles, feed_fields
 from crawlers.ecosystem.sites import listed
@@ -24,9 +25,8 @@ from crawlers.kinds.ckan.packages import ROWS, PackageSpider
 from crawlers.kinds.ckan.query import Query
 from crawlers.listing.lister import Lister
 from crawlers.listing.spider import source_name
-from crawlers.resume.records import is_settled
+from crawlers.records.moment import now
 from crawlers.safety.redact import redact
-from crawlers.values.moment import now
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator

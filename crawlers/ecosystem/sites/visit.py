@@ -9,9 +9,9 @@ from urllib.parse import urlsplit
 
 from scrapy import Request
 
+from crawlers.components.spool.certificates import end
 from crawlers.kinds.ckan.api import ApiVariant
-from crawlers.spool.certificates import end
-from crawlers.values.moment import written
+from crawlers.records.moment import written
 
 if TYPE_CHECKING:
     from datetime import datetime

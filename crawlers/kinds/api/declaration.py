@@ -12,8 +12,8 @@ from typing import Literal
 
 from crawlers.kinds.api.expressions import Expression, Template
 from crawlers.kinds.api.normaliser import DATASET, RESOURCE
-from crawlers.values.addresses import related
-from crawlers.values.volatile import Volatile
+from crawlers.records.addresses import related
+from crawlers.records.volatile import Volatile
 
 Values = Mapping[str, tuple["Value", ...]]
 """Parameters or headers by name; several values are the parameter repeated."""

@@ -19,9 +19,9 @@ from crawlers.kinds.api.checks import CHECKS, UncheckedError
 from crawlers.kinds.api.expressions import ExpressionError
 from crawlers.kinds.api.file import FOLDER, load, shipped
 from crawlers.kinds.api.mapping import portal_names
-from crawlers.rdf import formats
+from crawlers.records.rdf import formats
+from crawlers.records.toml import folders
 from crawlers.safety import strict_json
-from crawlers.values.toml import folders
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -25,8 +25,8 @@ from crawlers.listing.ladder import Again, Instead, Other, Renew, Skip, Smaller
 from crawlers.listing.since import OVERLAP
 from crawlers.listing.spider import repeated
 from crawlers.listing.walk import Entry, ListingPage, Offer, Walk
+from crawlers.records.moment import moment, written
 from crawlers.safety import bounds
-from crawlers.values.moment import moment, written
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

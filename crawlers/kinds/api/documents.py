@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from crawlers.items import Dataset, Document
     from crawlers.kind import Reader
     from crawlers.kinds.api.declaration import Declaration
-    from crawlers.values.volatile import Volatile
+    from crawlers.records.volatile import Volatile
 
 logger = logging.getLogger(__name__)
 

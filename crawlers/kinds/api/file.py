@@ -23,7 +23,7 @@ from crawlers.kinds.api.declaration import (
 from crawlers.kinds.api.expressions import Expression, Template
 from crawlers.kinds.api.listing_table import SINCE, listing
 from crawlers.kinds.api.table import PORTAL, Table, address
-from crawlers.values import toml
+from crawlers.records import toml
 
 if TYPE_CHECKING:
     from collections.abc import Collection

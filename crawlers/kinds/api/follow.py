@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 from scrapy import Request
 
+from crawlers.components.politeness import failures
 from crawlers.exceptions import AnswerError
 from crawlers.kinds.api import answers
 from crawlers.kinds.api.expressions import Template
 from crawlers.kinds.api.mapping import Reading
-from crawlers.politeness import failures
+from crawlers.records.addresses import absolute
 from crawlers.safety import strict_json
-from crawlers.values.addresses import absolute
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

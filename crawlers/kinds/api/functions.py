@@ -11,14 +11,14 @@ from jmespath.functions import Functions as Standard  # type: ignore[import-unty
 from jmespath.functions import signature
 
 from crawlers.items import Checksum, Period
-from crawlers.values.checksums import checksum
-from crawlers.values.geometries import geometry
-from crawlers.values.languages import language
-from crawlers.values.markup import markdown
-from crawlers.values.moment import written
-from crawlers.values.periods import any_period
-from crawlers.values.places import place
-from crawlers.values.record import parse
+from crawlers.records.checksums import checksum
+from crawlers.records.geometries import geometry
+from crawlers.records.languages import language
+from crawlers.records.markup import markdown
+from crawlers.records.moment import written
+from crawlers.records.periods import any_period
+from crawlers.records.places import place
+from crawlers.records.record import parse
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

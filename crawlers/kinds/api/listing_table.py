@@ -10,8 +10,8 @@ from crawlers.exceptions import RulesError
 from crawlers.kinds.api.declaration import PLACES, WALKS, Count, Listing, Paging, Restart, Size, Variable, Window
 from crawlers.kinds.api.expressions import Template, template
 from crawlers.kinds.api.table import PORTAL, SECRETS
+from crawlers.records.addresses import host
 from crawlers.safety.redact import redact
-from crawlers.values.addresses import host
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator

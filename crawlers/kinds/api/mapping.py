@@ -8,13 +8,13 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from crawlers import values
 from crawlers.items import Dataset, Flaw, Resource
 from crawlers.kinds.api.expressions import ExpressionError, Template
 from crawlers.kinds.api.normaliser import DATASET, RESOURCE, Normaliser, with_file_type
-from crawlers.values.addresses import absolute
-from crawlers.values.lazy_dataset import LazyDataset
-from crawlers.values.record import note
+from crawlers.records import values
+from crawlers.records.addresses import absolute
+from crawlers.records.lazy_dataset import LazyDataset
+from crawlers.records.record import note
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

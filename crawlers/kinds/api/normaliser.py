@@ -5,21 +5,21 @@ from __future__ import annotations
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from crawlers import values
 from crawlers.fields import specs
 from crawlers.items import Agent, Dataset, License, Relation, Resource, Service
 from crawlers.kinds.api.functions import checksum_of, period_of
-from crawlers.values.codes import code
-from crawlers.values.formats import file_type
-from crawlers.values.frequencies import frequency
-from crawlers.values.languages import languages
-from crawlers.values.licenses import license as license_of
-from crawlers.values.licenses import stated
-from crawlers.values.linked import ADDRESS, LinkedRecord
-from crawlers.values.linked import iri as iri_of
-from crawlers.values.places import places
-from crawlers.values.relations import relation
-from crawlers.values.resolutions import duration, metres
+from crawlers.records import values
+from crawlers.records.codes import code
+from crawlers.records.formats import file_type
+from crawlers.records.frequencies import frequency
+from crawlers.records.languages import languages
+from crawlers.records.licenses import license as license_of
+from crawlers.records.licenses import stated
+from crawlers.records.linked import ADDRESS, LinkedRecord
+from crawlers.records.linked import iri as iri_of
+from crawlers.records.places import places
+from crawlers.records.relations import relation
+from crawlers.records.resolutions import duration, metres
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping

@@ -16,8 +16,8 @@ from crawlers.kinds.api import answers
 from crawlers.kinds.api.declaration import PLACES, Variable
 from crawlers.kinds.api.mapping import portal_names
 from crawlers.listing.crawl import Crawl
-from crawlers.values.addresses import absolute, host
-from crawlers.values.moment import moment
+from crawlers.records.addresses import absolute, host
+from crawlers.records.moment import moment
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

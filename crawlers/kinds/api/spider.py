@@ -10,6 +10,7 @@ from scrapy import Request
 
 from crawlers import arguments
 from crawlers.arguments import Argument
+from crawlers.components.politeness import failures
 from crawlers.exceptions import AnswerError, ArgumentError, RulesError
 from crawlers.kinds.api import answers
 from crawlers.kinds.api.checks import CHECKS, UncheckedError
@@ -24,9 +25,8 @@ from crawlers.listing.confirmation import Fate, GoneRecords
 from crawlers.listing.listed import ListedSpider
 from crawlers.listing.since import LAST, beginning, since
 from crawlers.listing.spider import CatalogueSpider
-from crawlers.politeness import failures
-from crawlers.values.addresses import host
-from crawlers.values.moment import now
+from crawlers.records.addresses import host
+from crawlers.records.moment import now
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator, Mapping

@@ -13,8 +13,8 @@ from crawlers.listing.dialect import Traits
 from crawlers.listing.spider import in_turns
 from crawlers.listing.tree import File, Tree
 from crawlers.listing.walk import ListingPage, Walk
+from crawlers.records.addresses import absolute
 from crawlers.safety import bounds
-from crawlers.values.addresses import absolute
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

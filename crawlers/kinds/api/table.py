@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from crawlers.exceptions import RulesError, hint
 from crawlers.kinds.api.declaration import Header
 from crawlers.kinds.api.expressions import Expression, Template, expression, is_template, template
+from crawlers.records import toml
+from crawlers.records.values import url
 from crawlers.safety.redact import redact
-from crawlers.values import toml, url
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 from scrapy.spidermiddlewares.httperror import HttpError
 
+from crawlers.components.politeness import failures
 from crawlers.exceptions import AnswerError
 from crawlers.kinds.ckan import api
 from crawlers.kinds.ckan.dialect import Ask
 from crawlers.listing.spider import callback
 from crawlers.listing.walk import Walk, restored
-from crawlers.politeness import failures
 
 if TYPE_CHECKING:
     from collections.abc import Callable

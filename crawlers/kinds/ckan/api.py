@@ -10,9 +10,9 @@ from urllib.parse import urlencode
 
 from scrapy import Request
 
+from crawlers.components.politeness.blocked import challenge
 from crawlers.exceptions import AnswerError
 from crawlers.listing.json_answer import document, readable
-from crawlers.politeness.blocked import challenge
 from crawlers.safety import bounds, strict_json
 
 if TYPE_CHECKING:

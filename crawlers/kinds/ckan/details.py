@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from crawlers.items import License, Relation, Service
-from crawlers.values.codes import code
-from crawlers.values.frequencies import frequency
-from crawlers.values.languages import languages
-from crawlers.values.licenses import license as license_of
-from crawlers.values.record import Fields, Record, parse
-from crawlers.values.relations import relation
-from crawlers.values.relations import relations as relations_of
-from crawlers.values.resolutions import duration, metres
+from crawlers.records.codes import code
+from crawlers.records.frequencies import frequency
+from crawlers.records.languages import languages
+from crawlers.records.licenses import license as license_of
+from crawlers.records.record import Fields, Record, parse
+from crawlers.records.relations import relation
+from crawlers.records.relations import relations as relations_of
+from crawlers.records.resolutions import duration, metres
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

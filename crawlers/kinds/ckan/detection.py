@@ -10,7 +10,7 @@ from urllib.parse import parse_qs, urljoin, urlsplit
 from crawlers import arguments
 from crawlers.exceptions import AnswerError
 from crawlers.kind import Detector, Finding
-from crawlers.rdf import formats
+from crawlers.records.rdf import formats
 from crawlers.safety import strict_json
 
 if TYPE_CHECKING:

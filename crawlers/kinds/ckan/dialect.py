@@ -14,6 +14,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol
 from urllib.parse import parse_qs, urlsplit
 
+from crawlers.components.politeness import failures
 from crawlers.exceptions import AnswerError
 from crawlers.kinds.ckan import api
 from crawlers.kinds.ckan.api import identity
@@ -24,7 +25,6 @@ from crawlers.listing.evidence import fits
 from crawlers.listing.faults import Fault
 from crawlers.listing.ladder import Again, Instead, Smaller
 from crawlers.listing.walk import Entry, ListingPage, Walk
-from crawlers.politeness import failures
 
 if TYPE_CHECKING:
     from scrapy import Request

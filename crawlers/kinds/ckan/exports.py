@@ -8,12 +8,12 @@ from urllib.parse import quote
 
 from scrapy import Request
 
+from crawlers.components.politeness import failures
 from crawlers.exceptions import AnswerError
 from crawlers.items import Export
 from crawlers.kinds.ckan import api
 from crawlers.kinds.ckan.dialect import Refusal, of_failure, refused
 from crawlers.listing import json_answer
-from crawlers.politeness import failures
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

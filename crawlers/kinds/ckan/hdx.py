@@ -6,12 +6,12 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from crawlers.items import Agent, Dataset, Period, Place
-from crawlers.values import date
+from crawlers.records.values import date
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from crawlers.values.record import Record
+    from crawlers.records.record import Record
 
 _RANGE = re.compile(r"\[\s*(\S+)\s+TO\s+(\S+?)\s*\]")
 _AMERICAN = re.compile(r"([0-9]{2})/([0-9]{2})/([0-9]{4})")

@@ -16,7 +16,7 @@ from crawlers.listing.evidence import less
 from crawlers.listing.ladder import lapped
 from crawlers.listing.since import LAST, OVERLAP, base
 from crawlers.listing.walk import Walk, restored
-from crawlers.values.moment import moment, written
+from crawlers.records.moment import moment, written
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

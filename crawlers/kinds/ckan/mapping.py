@@ -7,14 +7,15 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
-from crawlers import arguments, values
+from crawlers import arguments
 from crawlers.items import Agent, Dataset, Place, Resource
 from crawlers.kinds.ckan import details, hdx
-from crawlers.values.checksums import checksum
-from crawlers.values.lazy_dataset import LazyDataset
-from crawlers.values.periods import between, period
-from crawlers.values.places import country, places
-from crawlers.values.record import Fields, Record
+from crawlers.records import values
+from crawlers.records.checksums import checksum
+from crawlers.records.lazy_dataset import LazyDataset
+from crawlers.records.periods import between, period
+from crawlers.records.places import country, places
+from crawlers.records.record import Fields, Record
 
 if TYPE_CHECKING:
     from crawlers.items import Document, Period

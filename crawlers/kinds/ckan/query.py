@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from crawlers import arguments
 from crawlers import kind as kinds
-from crawlers.values.tables import toml_table
+from crawlers.records.tables import toml_table
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

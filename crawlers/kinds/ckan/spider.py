@@ -20,9 +20,9 @@ from crawlers.kinds.ckan.withdrawals import Ghosts, Gone
 from crawlers.listing.lister import Lister
 from crawlers.listing.since import SINCE
 from crawlers.listing.walk import Walk
+from crawlers.records.moment import now
 from crawlers.safety.tokens import token
 from crawlers.store.index.complete_runs import FILTERS
-from crawlers.values.moment import now
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -7,6 +7,7 @@ from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
+from crawlers.components.resume.records import listed_among
 from crawlers.exceptions import AnswerError
 from crawlers.kinds.ckan import api
 from crawlers.kinds.ckan.dialect import Ask, by_offset, of_failure
@@ -15,7 +16,6 @@ from crawlers.listing.batches import Batch
 from crawlers.listing.confirmation import THERE, Confirmation, Fate
 from crawlers.listing.walk import ListingPage, Walk, restored
 from crawlers.listing.withdrawals import CONTROLS, LIST
-from crawlers.resume.records import listed_among
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

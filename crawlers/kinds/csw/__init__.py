@@ -9,8 +9,8 @@ KIND = Kind(
     address="url",
     is_at_root=False,
     example="https://example.org/geonetwork/srv/eng/csw",
-    readers=dict.fromkeys(("iso19139", "iso19115_3", "rdf_xml", "dublin_core", "xml"), "crawlers.xml_records:read"),
-    triples={"rdf_xml": "crawlers.xml_records:triples"},
+    readers=dict.fromkeys(("iso19139", "iso19115_3", "rdf_xml", "dublin_core", "xml"), "crawlers.records.xml:read"),
+    triples={"rdf_xml": "crawlers.records.xml:triples"},
     detector="crawlers.kinds.csw.detection:CSWDetector",
     template="spider.tmpl",
 )

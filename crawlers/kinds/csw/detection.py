@@ -7,12 +7,13 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 from urllib.parse import parse_qsl, urlsplit
 
-from crawlers import arguments, xml_records
+from crawlers import arguments
 from crawlers.exceptions import AnswerError
 from crawlers.kind import Detector, Finding
 from crawlers.kinds.csw.capabilities import is_csw
 from crawlers.kinds.csw.getrecords import endpoint, with_parameters
-from crawlers.values.addresses import linked
+from crawlers.records import xml
+from crawlers.records.addresses import linked
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -97,7 +98,7 @@ def _is_answer(response: Response) -> bool:
     if not _ROOT.search(response.body[:8192]):
         return False
     with suppress(AnswerError, ValueError):
-        return is_csw(xml_records.root(response))
+        return is_csw(xml.root(response))
     return False
 
 

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from lxml import etree
 from scrapy import Request
 
-from crawlers import xml_records
 from crawlers.exceptions import AnswerError
 from crawlers.kinds.csw import capabilities, getrecords, schemas
 from crawlers.kinds.csw.getrecords import Query
@@ -25,7 +24,8 @@ from crawlers.listing.ladder import Again, Instead, Onward, Other, Smaller, begu
 from crawlers.listing.since import beginning
 from crawlers.listing.spider import repeated
 from crawlers.listing.walk import Entry, ListingPage, Offer, Part, Walk
-from crawlers.values.moment import moment, now, written
+from crawlers.records import xml
+from crawlers.records.moment import moment, now, written
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -263,7 +263,7 @@ class GetRecords(Dialect[Ask]):
 
     def read(self, response: Response, walk: Walk[Ask]) -> ListingPage[Ask]:
         if walk.purpose == "count":
-            told = capabilities.read(xml_records.root(response))
+            told = capabilities.read(xml.root(response))
             if told is None:
                 raise AnswerError("refused", "the answer is something else than capabilities")
             return ListingPage(next=self.begun(replace(walk.ask, endpoint=getrecords.endpoint(response.url)), told))

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 from lxml import etree
 
-from crawlers import xml_records
 from crawlers.exceptions import AnswerError
 from crawlers.kinds.csw import getrecords, schemas
 from crawlers.kinds.csw.results import catalogue_id, identifier, is_iso, is_service
 from crawlers.listing.walk import Entry
+from crawlers.records import xml
 
 if TYPE_CHECKING:
     from scrapy.http import Response
@@ -49,12 +49,12 @@ def _item(element: Any, asked: Asked, crawl: Crawl) -> Dataset:
     endpoint, version, schema = asked
     given = {"source": crawl.source, "url": endpoint, "language": crawl.args["language"]}
     try:
-        item = xml_records.lazily(element, **given)
+        item = xml.lazily(element, **given)
     except AnswerError:
         name = identifier(element) or catalogue_id(element)
         if name is None:
             raise
-        item = xml_records.lazily(element, id=name, **given)  # it is kept as it is, unless it describes no data
+        item = xml.lazily(element, id=name, **given)  # it is kept as it is, unless it describes no data
     if item.id in ("", endpoint):  # which stands for an id that is missing
         raise AnswerError("missing_id", "a record has no identifier, so it is not kept")
     name = catalogue_id(element) if schemas.by_uri(schema).is_rdf else item.id

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from lxml import etree
 
+from crawlers.components.spool import open_body
 from crawlers.exceptions import AnswerError
-from crawlers.kinds.dcat.answer import open_body
-from crawlers.rdf.namespaces import DCAT, DCT, RDF
+from crawlers.records.rdf.namespaces import DCAT, DCT, RDF
+from crawlers.records.xml import list_root, parse
 from crawlers.safety import bounds
-from crawlers.xml_records import list_root, parse
 
 if TYPE_CHECKING:
     from scrapy.http import Response

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from crawlers.values.tables import toml_table
+from crawlers.records.tables import toml_table
 
 if TYPE_CHECKING:
     from collections.abc import Collection

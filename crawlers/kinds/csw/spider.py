@@ -16,7 +16,7 @@ from crawlers.kinds.csw.results import exception
 from crawlers.listing.confirmation import Fate, GoneRecords
 from crawlers.listing.listed import ListedSpider
 from crawlers.listing.since import SINCE
-from crawlers.xml_records import root
+from crawlers.records.xml import root
 
 if TYPE_CHECKING:
     from scrapy.http import Response

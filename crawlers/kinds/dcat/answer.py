@@ -9,23 +9,23 @@ from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar
 from parsel import Selector
 from w3lib.encoding import http_content_type_encoding
 
+from crawlers.components.spool import open_body
 from crawlers.exceptions import AnswerError
-from crawlers.kinds.dcat import data_json
 from crawlers.kinds.dcat.page import DataJSONPage, Page, RDFPage
 from crawlers.listing import other_answers
 from crawlers.listing.spider import in_turns
-from crawlers.rdf import formats
+from crawlers.records import data_json
+from crawlers.records.addresses import absolute
+from crawlers.records.rdf import formats
 from crawlers.safety import strict_json, text, xml
 from crawlers.safety.text import decoded, in_utf8, is_utf8
-from crawlers.spool import SpooledResponse
-from crawlers.values.addresses import absolute
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from scrapy.http import HtmlResponse, Response
 
-    from crawlers.rdf.formats import Format
+    from crawlers.records.rdf.formats import Format
 
 P = TypeVar("P", bound=Page)
 
@@ -91,11 +91,6 @@ async def loaded(page: P) -> P:
         page.close()
         raise
     return page
-
-
-def open_body(response: Response) -> BinaryIO:
-    """Return the answer's body as a file, wherever it is kept."""
-    return response.open() if isinstance(response, SpooledResponse) else io.BytesIO(response.body)
 
 
 def _content_type(response: Response) -> str:

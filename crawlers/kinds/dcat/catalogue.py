@@ -10,17 +10,17 @@ from urllib.parse import urlsplit
 
 from crawlers.kinds.dcat.description import OTHER_DATASETS, Descriptions
 from crawlers.kinds.dcat.paging import PREDICATES, Paging
-from crawlers.rdf import formats
-from crawlers.rdf.namespaces import DC, DCAT, DCT, FOAF, HYDRA, RDFS, SCHEMA, SCHEMA_HTTPS, SKOS, TYPE
-from crawlers.rdf.nodes import Nodes, full_disk
-from crawlers.rdf.terms import is_blank
+from crawlers.records.rdf import formats
+from crawlers.records.rdf.namespaces import DC, DCAT, DCT, FOAF, HYDRA, RDFS, SCHEMA, SCHEMA_HTTPS, SKOS, TYPE
+from crawlers.records.rdf.nodes import Nodes, full_disk
+from crawlers.records.rdf.terms import is_blank
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from crawlers.rdf.apart import ReaderApart
-    from crawlers.rdf.reader import Reader
-    from crawlers.rdf.terms import Graph, Node, Term, Triple
+    from crawlers.records.rdf.apart import ReaderApart
+    from crawlers.records.rdf.reader import Reader
+    from crawlers.records.rdf.terms import Graph, Node, Term, Triple
 
 TYPED, LISTED, MENTIONED, CATALOGUE, RECORD = 1, 2, 4, 8, 16
 """The roles of a node, as bits."""

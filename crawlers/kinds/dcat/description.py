@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections import deque
 from typing import TYPE_CHECKING
 
-from crawlers.rdf.namespaces import DCAT, DCT, FOAF, PROV, SKOS, TYPE
+from crawlers.records.rdf.namespaces import DCAT, DCT, FOAF, PROV, SKOS, TYPE
 from crawlers.safety import bounds
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable
 
-    from crawlers.rdf.nodes import Nodes
-    from crawlers.rdf.terms import Graph, Node
+    from crawlers.records.rdf.nodes import Nodes
+    from crawlers.records.rdf.terms import Graph, Node
 
 OTHER_DATASETS = {
     *(DCAT + name for name in ("servesDataset", "inSeries", "first", "last", "prev", "next", "hasVersion")),

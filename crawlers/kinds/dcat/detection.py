@@ -12,9 +12,9 @@ from w3lib.url import safe_url_string
 from crawlers import arguments
 from crawlers.exceptions import AnswerError
 from crawlers.kind import Detector, Finding
-from crawlers.kinds.dcat import data_json
 from crawlers.kinds.dcat.answer import alternate
-from crawlers.rdf import formats
+from crawlers.records import data_json
+from crawlers.records.rdf import formats
 from crawlers.safety import strict_json
 
 if TYPE_CHECKING:

@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING, Any
 from scrapy import Request
 from scrapy.http import HtmlResponse, Response
 
+from crawlers.components.spool import open_body
 from crawlers.exceptions import AnswerError
 from crawlers.kinds.dcat import paging
-from crawlers.kinds.dcat.answer import NoRDFError, alternate, check_known, loaded, open_body, read
+from crawlers.kinds.dcat.answer import NoRDFError, alternate, check_known, loaded, read
 from crawlers.kinds.dcat.frontier import Ask, Frontier, Mentions, same_host
 from crawlers.kinds.dcat.named import MAX_UNREAD, NamedDatasets
 from crawlers.kinds.dcat.page import RDFPage
@@ -26,8 +27,8 @@ from crawlers.listing.dialect import Dialect, Traits
 from crawlers.listing.faults import Fault
 from crawlers.listing.ladder import Again, Instead
 from crawlers.listing.walk import Entry, ListingPage, Offer, Walk
-from crawlers.rdf import formats
-from crawlers.values.addresses import absolute
+from crawlers.records.addresses import absolute
+from crawlers.records.rdf import formats
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterator, Sequence

@@ -13,8 +13,8 @@ from urllib.parse import urlsplit
 
 from w3lib.url import canonicalize_url
 
-from crawlers.rdf import formats
-from crawlers.resume.records import listed_by
+from crawlers.components.resume.records import listed_by
+from crawlers.records.rdf import formats
 from crawlers.safety import strict_json
 
 if TYPE_CHECKING:

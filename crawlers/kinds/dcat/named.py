@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 from scrapy import Request
 
+from crawlers.components.resume.records import listed_by
 from crawlers.exceptions import AnswerError
 from crawlers.kinds.dcat.frontier import same_host
-from crawlers.resume.records import listed_by
-from crawlers.values.addresses import absolute
+from crawlers.records.addresses import absolute
 
 if TYPE_CHECKING:
     from scrapy.http import Response

@@ -10,21 +10,21 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from crawlers.items import Dataset, Flaw
-from crawlers.kinds.dcat import data_json, mapping
 from crawlers.kinds.dcat.catalogue import CATALOGUE, Catalogue
 from crawlers.kinds.dcat.description import MAX_NODES, SHARED_FACTOR
-from crawlers.kinds.dcat.mapping.losses import has_lost, is_cut
 from crawlers.kinds.dcat.paging import Paging
-from crawlers.rdf.apart import reader
-from crawlers.rdf.document import document, graph_of
-from crawlers.rdf.reader import Fault
-from crawlers.rdf.terms import is_blank
+from crawlers.records import data_json, dcat
+from crawlers.records.dcat.losses import has_lost, is_cut
+from crawlers.records.lazy_dataset import LazyDataset
+from crawlers.records.rdf.apart import reader
+from crawlers.records.rdf.document import document, graph_of
+from crawlers.records.rdf.reader import Fault
+from crawlers.records.rdf.terms import is_blank
 from crawlers.safety import bounds, strict_json
-from crawlers.values.lazy_dataset import LazyDataset
 
 if TYPE_CHECKING:
-    from crawlers.rdf.formats import Format
-    from crawlers.rdf.terms import Graph
+    from crawlers.records.rdf.formats import Format
+    from crawlers.records.rdf.terms import Graph
 
     Amend = Callable[[Dataset], None]
 
@@ -254,11 +254,11 @@ class RDFPage(Page):
     ) -> Record:
         description, is_everything = described
         mapped, amend = self.mapped(description, subject)
-        identifier = identity or mapping.identity(mapped, subject)
+        identifier = identity or dcat.identity(mapped, subject)
         near = self._near(description, identifier)
 
         def dataset() -> Dataset:
-            found = mapping.dataset(
+            found = dcat.dataset(
                 mapped, subject, source=self.name, language=self.language, amend=amend, is_whole=is_everything
             )
             return identified(found, identity) if identity else found
@@ -282,7 +282,7 @@ class RDFPage(Page):
             is_mention = not identity and self.catalogue.is_mention(subject)
             return Record(subject, identifier, subject, item, iri=subject, is_mention=is_mention)
         key = _key(identifier, document(description, subject)) if identifier else ""
-        title = (mapping.title(mapped.get(subject, {})) or "")[:_SHOWN]
+        title = (dcat.title(mapped.get(subject, {})) or "")[:_SHOWN]
         what = (
             f"dataset {number} of the page, {title!r}, which has no IRI,"
             if title

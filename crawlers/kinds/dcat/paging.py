@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING
 from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 
 from crawlers.exceptions import AnswerError
-from crawlers.rdf.namespaces import HYDRA, TREE
-from crawlers.rdf.terms import Literal
-from crawlers.values.addresses import absolute, related
+from crawlers.records.addresses import absolute, related
+from crawlers.records.rdf.namespaces import HYDRA, TREE
+from crawlers.records.rdf.terms import Literal
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from crawlers.rdf.terms import Triple
+    from crawlers.records.rdf.terms import Triple
 
 _NEXT = (HYDRA + "next", HYDRA + "nextPage")
 _FIRST = (HYDRA + "first", HYDRA + "firstPage")

@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from crawlers import kind
-from crawlers.kinds.dcat import data_json, mapping
-from crawlers.rdf.document import graph_of
+from crawlers.records import data_json, dcat
+from crawlers.records.rdf.document import graph_of
 
 if TYPE_CHECKING:
     from crawlers.items import Dataset, Document
     from crawlers.kind import Reader
-    from crawlers.rdf.terms import Graph
+    from crawlers.records.rdf.terms import Graph
 
 
 def rdf(document: Document, source: str, name: str, metadata_url: str) -> Dataset:
@@ -19,7 +19,7 @@ def rdf(document: Document, source: str, name: str, metadata_url: str) -> Datase
     if "fields" in document:
         return kind.reader("html")(document, source, name, metadata_url)
     subject = str(document.setdefault("@id", "_:dataset"))  # a blank node has no name
-    return mapping.dataset(graph_of(document), subject, source=source, language=None)
+    return dcat.dataset(graph_of(document), subject, source=source, language=None)
 
 
 def taught(metadata_source: str | None) -> Reader | None:

@@ -7,14 +7,14 @@ from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from crawlers.components.resume.records import listed_by
 from crawlers.exceptions import AnswerError
 from crawlers.items import Flaw
 from crawlers.kinds.dcat.page import identified
 from crawlers.listing.crawl import remembering
 from crawlers.listing.walk import Entry
-from crawlers.resume.records import listed_by
+from crawlers.records.moment import now
 from crawlers.safety import strict_json
-from crawlers.values.moment import now
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -10,7 +10,7 @@ from scrapy.http import HtmlResponse
 from crawlers.exceptions import AnswerError
 from crawlers.kind import Detector, Finding
 from crawlers.listing import other_answers
-from crawlers.rdf import formats
+from crawlers.records.rdf import formats
 
 if TYPE_CHECKING:
     from scrapy.http import Response

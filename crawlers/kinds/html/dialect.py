@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from scrapy import Request
 from w3lib.url import canonicalize_url
 
+from crawlers.components.resume.records import see_all
 from crawlers.exceptions import AnswerError
 from crawlers.kinds.html import turn, unread
 from crawlers.kinds.html.answer import page_of
@@ -23,7 +24,6 @@ from crawlers.listing.dialect import Dialect, Traits
 from crawlers.listing.faults import Fault, Rung
 from crawlers.listing.ladder import Again, Instead, begun
 from crawlers.listing.walk import A, Entry, ListingPage, Offer, Walk
-from crawlers.resume.records import see_all
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 from lxml import etree
 from lxml.builder import E
 
+from crawlers.records.addresses import absolute
 from crawlers.safety import bounds
 from crawlers.safety.xml import plain
-from crawlers.values.addresses import absolute
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -16,7 +16,7 @@ from crawlers.kinds.html.links import charset, codec, outermost
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from crawlers.kinds.html.mapping.page import Page
+    from crawlers.records.html_page import Page
 
 URLENCODED = "application/x-www-form-urlencoded"
 _MULTIPART = "multipart/form-data"

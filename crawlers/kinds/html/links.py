@@ -20,8 +20,8 @@ from crawlers.safety import bounds
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from crawlers.kinds.html.mapping.page import Page
     from crawlers.kinds.html.rules import Rules
+    from crawlers.records.html_page import Page
 
 _PORTS = {"http": 80, "https": 443}
 _SESSION = re.compile(

@@ -12,6 +12,7 @@ from urllib.parse import unquote, urlsplit
 
 from scrapy import Request
 
+from crawlers.components.politeness import failures
 from crawlers.exceptions import AnswerError
 from crawlers.kinds.html import own_fields
 from crawlers.kinds.html.answer import page_of
@@ -19,9 +20,8 @@ from crawlers.kinds.html.links import canonical, chosen, has_no_id
 from crawlers.kinds.html.mapping import dataset, document, missing
 from crawlers.kinds.html.rdf import LinkedRDF
 from crawlers.kinds.html.rdf import link as rdf_link
-from crawlers.politeness import failures
+from crawlers.records.moment import now
 from crawlers.safety import strict_json
-from crawlers.values.moment import now
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

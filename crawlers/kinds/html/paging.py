@@ -14,13 +14,13 @@ from lxml import etree
 
 from crawlers.kinds.html import words
 from crawlers.kinds.html.links import canonical, outermost
-from crawlers.kinds.html.mapping.page import text
+from crawlers.records.html_page import text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from crawlers.kinds.html.mapping.page import Page
     from crawlers.kinds.html.rules.rules import Paging
+    from crawlers.records.html_page import Page
 
 _LOADED = (
     *("hx-get", "data-hx-get", "ic-get-from", "up-href", "data-url", "data-href", "data-next", "data-next-url"),
@@ -485,7 +485,7 @@ def letters(page: Page) -> list[str]:
     At least five links say one letter each, and their addresses differ in that letter only. A link for digits or signs
     belongs to the row if its address is built like the others.
 
-    >>> from crawlers.kinds.html.mapping.page import Page
+    >>> from crawlers.records.html_page import Page
     >>> row = "".join(f'<a href="/list?letter={one}">{one.upper()}</a>' for one in "abcde")
     >>> letters(Page(row + '<a href="/list?letter=num">0-9</a><a href="/f">F</a>', "https://example.org/"))[4:]
     ['https://example.org/list?letter=e', 'https://example.org/list?letter=num']

@@ -16,14 +16,14 @@ from urllib.parse import unquote
 from crawlers.kinds.html import words
 from crawlers.kinds.html.form import Form, filled
 from crawlers.kinds.html.links import outermost
-from crawlers.kinds.html.mapping.page import text
 from crawlers.kinds.html.paging import PAGER, best, cell_of, is_in, is_off, page_number, texts
+from crawlers.records.html_page import text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from crawlers.kinds.html.mapping.page import Page
     from crawlers.kinds.html.rules.rules import Paging
+    from crawlers.records.html_page import Page
 
 _CALL = re.compile(r"(?:__doPostBack|WebForm_PostBackOptions)\s*\(")
 _VALUE = re.compile(r"""\s*(?:"((?:[^"\\]|\\.){0,2000})"|'((?:[^'\\]|\\.){0,2000})'|\w{1,20})\s*[,)]""")

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 from scrapy import Request
 
+from crawlers.components.politeness import failures
 from crawlers.exceptions import AnswerError
 from crawlers.kinds.dcat.answer import read
 from crawlers.listing.spider import in_turns
-from crawlers.politeness import failures
-from crawlers.rdf import formats
+from crawlers.records.rdf import formats
 from crawlers.safety import strict_json
 
 if TYPE_CHECKING:

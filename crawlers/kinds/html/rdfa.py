@@ -10,18 +10,18 @@ from itertools import islice, pairwise
 from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import urljoin
 
-from crawlers.kinds.html.mapping.page import text
-from crawlers.rdf.dcat_context import PREFIXES
-from crawlers.rdf.graphs import reached
-from crawlers.rdf.namespaces import DCAT, DCT, SCHEMA, SCHEMA_HTTPS, TYPE
-from crawlers.rdf.terms import Graph, Literal, Term
+from crawlers.records.html_page import text
+from crawlers.records.rdf.dcat_context import PREFIXES
+from crawlers.records.rdf.graphs import reached
+from crawlers.records.rdf.namespaces import DCAT, DCT, SCHEMA, SCHEMA_HTTPS, TYPE
+from crawlers.records.rdf.terms import Graph, Literal, Term
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from lxml.html import HtmlElement
 
-    from crawlers.kinds.html.mapping.page import Page
+    from crawlers.records.html_page import Page
 
 DATASETS = frozenset((DCAT + "Dataset", SCHEMA + "Dataset", SCHEMA_HTTPS + "Dataset"))
 _INITIAL = PREFIXES | {"dc": DCT, "dcterms": DCT}

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 from xml.parsers import expat
 
 from crawlers.exceptions import AnswerError
+from crawlers.records.addresses import absolute
+from crawlers.records.values import date
 from crawlers.safety import bounds
 from crawlers.safety.xml import plain
-from crawlers.values import date
-from crawlers.values.addresses import absolute
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

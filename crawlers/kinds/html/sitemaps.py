@@ -9,6 +9,7 @@ from urllib.parse import urljoin, urlsplit
 from scrapy import Request
 from w3lib.url import canonicalize_url
 
+from crawlers.components.politeness import failures
 from crawlers.exceptions import AnswerError
 from crawlers.kinds.html.dialect import LinkedDatasets
 from crawlers.kinds.html.links import chosen, foreign
@@ -16,7 +17,6 @@ from crawlers.kinds.html.sitemap import parts
 from crawlers.kinds.html.withdrawals import GONE
 from crawlers.listing.dialect import Traits
 from crawlers.listing.walk import Entry, ListingPage, Offer, Walk
-from crawlers.politeness import failures
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

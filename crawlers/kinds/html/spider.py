@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from scrapy import signals
 
-from crawlers import arguments, browser
+from crawlers import arguments
 from crawlers.arguments import Argument
+from crawlers.components import browser
 from crawlers.exceptions import ArgumentError
 from crawlers.kinds.html import own_fields
 from crawlers.kinds.html.dialect import Listings
@@ -19,7 +20,7 @@ from crawlers.kinds.html.sitemaps import Sitemaps
 from crawlers.kinds.html.withdrawals import GonePages
 from crawlers.listing.lister import Lister
 from crawlers.listing.spider import CatalogueSpider, host_name, source_name
-from crawlers.values import toml
+from crawlers.records import toml
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -43,11 +44,11 @@ class HTMLSpider(CatalogueSpider):
 
     A method ``field_license(self, page)`` of such a class says a field of a dataset's page in Python, in place of the
     rules: a text, a list of texts, or ``None`` if the rules may say it. Its argument is a
-    `crawlers.kinds.html.mapping.page.Page`; `find` of it takes an XPath, and `crawlers.kinds.html.mapping.page.text`
+    `crawlers.records.html_page.Page`; `find` of it takes an XPath, and `crawlers.records.html_page.text`
     gives the text of an element.
 
     Attributes:
-        rules: the rules file, as `crawlers.values.toml.find` finds it; ``-a rules=`` overrides it.
+        rules: the rules file, as `crawlers.records.toml.find` finds it; ``-a rules=`` overrides it.
         site: the content of the rules file.
     """
 

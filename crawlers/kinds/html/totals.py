@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any
 import re2
 
 from crawlers.kinds.html.mapping.field import read
-from crawlers.kinds.html.mapping.page import text
 from crawlers.kinds.html.mapping.search import Search
+from crawlers.records.html_page import text
 
 if TYPE_CHECKING:
-    from crawlers.kinds.html.mapping.page import Page
     from crawlers.kinds.html.rules import Rules
     from crawlers.kinds.html.rules.rules import Rule
+    from crawlers.records.html_page import Page
 
 _GROUPED = r"[0-9]{1,3}(?:[.,'’\s\u066c][0-9]{2,3})*[.,'’\s\u066c][0-9]{3}(?![0-9])"
 _NUMBER = re.compile(rf"(?<![0-9])(?:{_GROUPED}|[0-9]{{1,12}}(?![0-9]))".replace("0-9", r"\d"))
@@ -81,7 +81,7 @@ def printed(page: Page, least: int, *, is_one_of_many: bool = False) -> int | No
         is_one_of_many: whether the site has further listings: then a number counts only beside a range, "1-20 of 97",
             since another may be that of the whole site.
 
-    >>> from crawlers.kinds.html.mapping.page import Page
+    >>> from crawlers.records.html_page import Page
     >>> printed(Page("<p>7–12 of 30 datasets</p><p>6 results per page</p>", "https://example.org/"), 7)
     30
     >>> printed(Page("<p>30 datasets</p><p>of 450 datasets in all</p>", "https://example.org/"), 7)

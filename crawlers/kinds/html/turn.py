@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from scrapy.http import Response
 
     from crawlers.kinds.html.form import Form
-    from crawlers.kinds.html.mapping.page import Page
     from crawlers.kinds.html.rules import Paging, Rules
+    from crawlers.records.html_page import Page
 
 _AHEAD = 50
 _FRAME = 50  # links of the first page

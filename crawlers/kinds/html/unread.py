@@ -14,14 +14,14 @@ from lxml import etree
 
 from crawlers.kinds.html import paging, words
 from crawlers.kinds.html.links import canonical, charset, dataset_links
-from crawlers.kinds.html.mapping.page import UNSEEN, text
+from crawlers.records.html_page import UNSEEN, text
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
 
-    from crawlers.kinds.html.mapping.page import Page
     from crawlers.kinds.html.paging import Anchor
     from crawlers.kinds.html.rules import Rules
+    from crawlers.records.html_page import Page
 
 _OF_PAGES = re.compile(r"(?<!\w)([^\W\d_]{1,20})\s{0,3}(\d{1,6})\s{0,3}(?:[^\W\d_]{1,5}|/)\s{0,3}(\d{1,6})(?!\d)")
 _UNREAD = UNSEEN | {"title", "option"}

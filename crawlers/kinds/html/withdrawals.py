@@ -5,13 +5,13 @@ from __future__ import annotations
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
+from crawlers.components.resume.records import received
 from crawlers.exceptions import AnswerError
 from crawlers.kinds.html.links import canonical
 from crawlers.kinds.html.links import dataset_id as identify
 from crawlers.kinds.html.mapping import missing
 from crawlers.listing.confirmation import Confirmation, Fate
 from crawlers.listing.withdrawals import CONTROLS
-from crawlers.resume.records import received
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -7,7 +7,7 @@ from functools import cache, lru_cache
 
 from rapidfuzz import fuzz, process
 
-from crawlers.values.tables import toml_table
+from crawlers.records.tables import toml_table
 
 SINGLE = frozenset(
     ("›", ">", "→", "▶", "►", "▸", "❯", "⟩", "〉", "⏵", "⇒", "➔", "➜", "➡", "chevron_right", "arrow_forward")

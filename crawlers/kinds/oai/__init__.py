@@ -10,9 +10,9 @@ KIND = Kind(
     is_at_root=False,
     example="https://example.org/oai",
     readers=dict.fromkeys(
-        ("iso19139", "iso19115_3", "rdf_xml", "datacite", "dublin_core", "xml"), "crawlers.xml_records:read"
+        ("iso19139", "iso19115_3", "rdf_xml", "datacite", "dublin_core", "xml"), "crawlers.records.xml:read"
     ),
-    triples={"rdf_xml": "crawlers.xml_records:triples"},
+    triples={"rdf_xml": "crawlers.records.xml:triples"},
     detector="crawlers.kinds.oai.detection:OAIDetector",
     template="spider.tmpl",
 )

@@ -10,9 +10,10 @@ from xml.sax.saxutils import unescape
 
 from lxml import etree
 
-from crawlers import xml_records
 from crawlers.exceptions import AnswerError
-from crawlers.safety import bounds, xml
+from crawlers.records import xml
+from crawlers.safety import bounds
+from crawlers.safety.xml import plain
 
 if TYPE_CHECKING:
     from scrapy.http import Response
@@ -115,7 +116,7 @@ def content(response: Response) -> Any:
 
 def _root(response: Response, flaws: list[str] | None = None) -> Any:
     try:
-        root = xml_records.root(response, flaws)
+        root = xml.root(response, flaws)
     except AnswerError as error:
         if b"OAI-PMH" in response.body[:4096]:
             raise
@@ -181,8 +182,8 @@ def _mended(response: Response, error: AnswerError) -> Answer:
     Raises:
         AnswerError: the page is not whole, or has no records.
     """
-    charset, declared = xml_records.encodings(response)
-    text = xml.plain(BytesIO(response.body), charset, encoding=declared).read()
+    charset, declared = xml.encodings(response)
+    text = plain(BytesIO(response.body), charset, encoding=declared).read()
     starts = [found.start() for found in _RECORD.finditer(text)]
     bounds.RECORDS.check(len(starts))
     end = max((found.end() for found in _END.finditer(text, starts[-1] if starts else len(text))), default=0)
@@ -190,7 +191,7 @@ def _mended(response: Response, error: AnswerError) -> Answer:
         raise error
     head, tail = text[: starts[0]], text[end:]
     close = tail[tail.rfind(b"</", 0, tail.rfind(b"</")) :]  # of the list, and of the root
-    rest = _read(xml_records.parse(head + tail))
+    rest = _read(xml.parse(head + tail))
     ends = [*starts[1:], end]
     records = [_piece(head, text[first:last], close) for first, last in zip(starts, ends, strict=True)]
     return Answer(records=records, token=rest.token, size=rest.size)
@@ -203,7 +204,7 @@ def _whole(response: Response, flaws: list[str]) -> Answer:
         AnswerError: there are none.
     """
     try:
-        root, fault = xml_records.list_root(response, ("ListRecords",), flaws)
+        root, fault = xml.list_root(response, ("ListRecords",), flaws)
     except AnswerError as error:
         if error.kind != "invalid_record" or response.body.rstrip().endswith(b"OAI-PMH>"):
             raise
@@ -213,7 +214,7 @@ def _whole(response: Response, flaws: list[str]) -> Answer:
 
 def _piece(head: bytes, text: bytes, close: bytes) -> Record:
     try:
-        records = _read(xml_records.parse(head + text + close)).records
+        records = _read(xml.parse(head + text + close)).records
     except AnswerError:
         records = []
     if len(records) == 1:

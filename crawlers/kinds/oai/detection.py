@@ -8,13 +8,13 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl, urljoin, urlsplit
 
-from crawlers import xml_records
 from crawlers.exceptions import AnswerError
 from crawlers.kind import Detector, Finding
 from crawlers.kinds.oai.answer import is_oai
 from crawlers.kinds.oai.spider import endpoint
-from crawlers.values.addresses import linked
-from crawlers.values.tables import toml_table
+from crawlers.records import xml
+from crawlers.records.addresses import linked
+from crawlers.records.tables import toml_table
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -107,7 +107,7 @@ def _is_answer(response: Response) -> bool:
     if not _ROOT.search(response.body[:8192]):
         return False
     with suppress(AnswerError, ValueError):
-        return is_oai(xml_records.root(response))
+        return is_oai(xml.root(response))
     return False
 
 

@@ -15,6 +15,8 @@ from urllib.parse import parse_qs, urlsplit
 
 from scrapy import Request
 
+from crawlers.components.politeness import failures
+from crawlers.components.resume.records import listed_among
 from crawlers.exceptions import AnswerError
 from crawlers.kinds.oai import answer as answers
 from crawlers.kinds.oai.answer import Answer, OAIError
@@ -25,9 +27,7 @@ from crawlers.listing.faults import Fault
 from crawlers.listing.ladder import Again, Instead, Onward, Other, Renew
 from crawlers.listing.since import beginning
 from crawlers.listing.walk import Entry, ListingPage, Part, Walk
-from crawlers.politeness import failures
-from crawlers.resume.records import listed_among
-from crawlers.values.moment import moment, written
+from crawlers.records.moment import moment, written
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any
 from lxml import etree
 from scrapy import Request
 
-from crawlers import xml_records
+from crawlers.components.politeness import failures
 from crawlers.exceptions import AnswerError
 from crawlers.kinds.oai import answer as answers
 from crawlers.kinds.oai.answer import OAIError, Record
 from crawlers.listing.confirmation import Fate, GoneRecords
 from crawlers.listing.walk import Entry
-from crawlers.politeness import failures
-from crawlers.values.moment import now
+from crawlers.records import xml
+from crawlers.records.moment import now
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -53,7 +53,7 @@ class Metadata:
     def is_unread(self, records: list[Record]) -> bool:
         """Return whether none of these records can be read, although some have metadata."""
         given = [record.metadata for record in records if record.metadata is not None]
-        return bool(given) and not any(map(xml_records.is_readable, given))
+        return bool(given) and not any(map(xml.is_readable, given))
 
     def item(self, record: Record, prefix: str) -> Dataset:
         """Return the item of a record.
@@ -65,7 +65,7 @@ class Metadata:
             raise AnswerError("invalid_record", "the record has no metadata")
         name = str(record.identifier)
         address = self.endpoint.record(name, prefix)
-        return xml_records.lazily(
+        return xml.lazily(
             record.metadata,
             source=self.crawl.source,
             url=address,
@@ -160,6 +160,6 @@ def is_service(record: Record) -> bool:
     if record.metadata is None:
         return False
     try:
-        return xml_records.scope(record.metadata) == "service"
+        return xml.scope(record.metadata) == "service"
     except AnswerError:  # `Metadata.keep` reports it
         return False

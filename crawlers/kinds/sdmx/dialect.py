@@ -8,17 +8,18 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from lxml import etree
 from scrapy import Request
 
-from crawlers import xml_records
+from crawlers.components.spool import open_body
 from crawlers.exceptions import AnswerError
-from crawlers.kinds.dcat.answer import open_body
 from crawlers.kinds.sdmx.mapping import address_of, dataset, identity, is_sdmx, list_address, rank
 from crawlers.listing.dialect import Dialect, Traits
 from crawlers.listing.faults import Fault, Rung
 from crawlers.listing.ladder import Again
 from crawlers.listing.spider import in_turns
 from crawlers.listing.walk import Entry, ListingPage, Walk
-from crawlers.safety import bounds, xml
-from crawlers.values.moment import now
+from crawlers.records import xml
+from crawlers.records.moment import now
+from crawlers.safety import bounds
+from crawlers.safety.xml import plain
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Generator, Iterator
@@ -108,7 +109,7 @@ class Dataflows(Dialect[Ask]):
         name = identity(element)
         if name is None:
             return Entry(None, etree.tostring(element).decode())
-        return Entry(name, xml_records.document(element), len(self.item(element).resources))
+        return Entry(name, xml.document(element), len(self.item(element).resources))
 
     def item(self, element: Any) -> Dataset:
         address = address_of(str(identity(element)), self.url)
@@ -119,7 +120,7 @@ class Dataflows(Dialect[Ask]):
             error = AnswerError("missing_id", "a dataflow has no id or no agency, so it is not kept")
             self.crawl.failed("list", error, response.request)
             return
-        item = self.item(xml_records.parse(entry.record))
+        item = self.item(xml.parse(entry.record))
         item.resources = item.resources[:allowed]
         item.metadata_url, item.retrieved = address_of(entry.id, self.url), now()
         yield item
@@ -134,8 +135,8 @@ def dataflows(response: Response, misread: list[str]) -> Iterator[Any]:
     Raises:
         AnswerError: it is not SDMX-ML, breaks off, or is only a part, as it says itself.
     """
-    charset, declared = xml_records.encodings(response)
-    file = xml.plain(open_body(response), charset, misread, declared, is_bounded=True)
+    charset, declared = xml.encodings(response)
+    file = plain(open_body(response), charset, misread, declared, is_bounded=True)
     lack, held = "", 0
     try:
         for event, element in etree.iterparse(file, ("start", "end"), resolve_entities=False, no_network=True):

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 from lxml import etree
 
-from crawlers import values, xml_records
 from crawlers.items import Agent, Dataset, Relation, Resource, Service
-from crawlers.values.markup import markdown
-from crawlers.values.periods import any_period
+from crawlers.records import values, xml
+from crawlers.records.markup import markdown
+from crawlers.records.periods import any_period
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -87,7 +87,7 @@ def dataset(element: Any, *, source: str, url: str) -> Dataset:
     item.resources = list(_resources(identifier, service(url)))
     item.documentation = list(filter(None, [values.url(notes.get(_PAGE, ""))]))
     item.relations = list(_structure(element))
-    item.metadata_source, item.document = "sdmx", xml_records.document(element)
+    item.metadata_source, item.document = "sdmx", xml.document(element)
     return item
 
 
@@ -139,7 +139,7 @@ def read(document: Any, source: str, dataset_id: str, metadata_url: str) -> Data
         ValueError: it is of another dataflow.
         AnswerError: it is not XML.
     """
-    element = xml_records.parse(document)
+    element = xml.parse(document)
     if identity(element) != dataset_id:
         raise ValueError(f"it is not the record of {dataset_id}")
     return dataset(element, source=source, url=metadata_url)

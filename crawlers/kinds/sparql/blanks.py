@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from crawlers.components.politeness import failures
 from crawlers.exceptions import AnswerError
 from crawlers.kinds.sparql import answers, queries
-from crawlers.politeness import failures
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

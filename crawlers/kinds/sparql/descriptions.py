@@ -11,8 +11,8 @@ from crawlers.kinds.sparql import answers, queries
 from crawlers.kinds.sparql.row_limit import LOWEST, RowLimit
 from crawlers.listing.batches import PATIENCE, Batch, Batches
 from crawlers.listing.faults import Fault
-from crawlers.rdf.namespaces import DCAT
-from crawlers.values.moment import now
+from crawlers.records.moment import now
+from crawlers.records.rdf.namespaces import DCAT
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -6,8 +6,8 @@ import re
 from typing import TYPE_CHECKING
 
 from crawlers.kinds.dcat.description import OTHER_DATASETS
-from crawlers.rdf.graphs import valid_iri
-from crawlers.rdf.namespaces import DCAT, DCT, TYPE
+from crawlers.records.rdf.graphs import valid_iri
+from crawlers.records.rdf.namespaces import DCAT, DCT, TYPE
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -9,9 +9,9 @@ KIND = Kind(
     address="url",
     example="https://example.org/metadata/",
     readers=dict.fromkeys(
-        ("iso19139", "iso19115_3", "rdf_xml", "datacite", "dublin_core"), "crawlers.xml_records:read"
+        ("iso19139", "iso19115_3", "rdf_xml", "datacite", "dublin_core"), "crawlers.records.xml:read"
     ),
-    triples={"rdf_xml": "crawlers.xml_records:triples"},
+    triples={"rdf_xml": "crawlers.records.xml:triples"},
     detector="crawlers.kinds.waf.detection:WAFDetector",
     template="spider.tmpl",
 )

@@ -8,7 +8,7 @@ from scrapy.http import HtmlResponse
 
 from crawlers.kind import Detector
 from crawlers.kinds.waf.folder import entries, is_listing, root_of
-from crawlers.rdf import formats
+from crawlers.records.rdf import formats
 
 if TYPE_CHECKING:
     from scrapy.http import Response

@@ -18,7 +18,7 @@ from crawlers.listing.ladder import Again
 from crawlers.listing.spider import in_turns
 from crawlers.listing.tree import File, Tree
 from crawlers.listing.walk import ListingPage, Offer, Walk
-from crawlers.rdf import formats
+from crawlers.records.rdf import formats
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -7,8 +7,8 @@ import re
 from typing import TYPE_CHECKING, Literal, NamedTuple
 from urllib.parse import parse_qsl, unquote, urlsplit
 
+from crawlers.records.addresses import absolute
 from crawlers.safety import bounds, html
-from crawlers.values.addresses import absolute
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -11,13 +11,13 @@ from urllib.parse import urlsplit
 
 from scrapy.http import Response
 
-from crawlers import xml_records
+from crawlers.components.spool import SpooledResponse, open_body
+from crawlers.components.spool.compression import unpacked
 from crawlers.exceptions import AnswerError
 from crawlers.items import Dataset, Flaw
-from crawlers.kinds.dcat.answer import loaded, open_body, read
-from crawlers.rdf.namespaces import RDF
-from crawlers.spool import SpooledResponse
-from crawlers.spool.compression import unpacked
+from crawlers.kinds.dcat.answer import loaded, read
+from crawlers.records import xml
+from crawlers.records.rdf.namespaces import RDF
 
 if TYPE_CHECKING:
     from crawlers.kinds.dcat.page import Page
@@ -53,7 +53,7 @@ async def opened(response: Response, *, source: str, most: int, most_json: int) 
         AnswerError: the file is not one that can be read.
     """
     response, misread = _unpacked(response, most), list[str]()
-    root = xml_records.root(response, misread) if urlsplit(response.url).path.lower().endswith(".xml") else None
+    root = xml.root(response, misread) if urlsplit(response.url).path.lower().endswith(".xml") else None
     if root is not None and not root.tag.startswith(f"{{{RDF}"):
         return _of_elements(root, response, source, misread), None
     page = read(response, name=source, language=None, max_json=most_json)
@@ -87,17 +87,17 @@ def _of_elements(
     Args:
         misread: sentences about the file's encoding, which are flaws of each dataset.
     """
-    found = list(xml_records.records(root)) or [root]
+    found = list(xml.records(root)) or [root]
     for element in found:
         try:
-            if xml_records.scope(element) == "service":
+            if xml.scope(element) == "service":
                 yield None
                 continue
-            dataset = xml_records.lazily(element, source=source, url=response.url)
+            dataset = xml.lazily(element, source=source, url=response.url)
             _add(misread, dataset)
             yield dataset
         except AnswerError as error:
-            is_known = element.tag.endswith("}FC_FeatureCatalogue") or xml_records.is_record(element)
+            is_known = element.tag.endswith("}FC_FeatureCatalogue") or xml.is_record(element)
             yield None if error.kind == "unsupported" and is_known else error
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, urlencode
 
-from crawlers.values.moment import moment
-from crawlers.values.moment import name as compact
+from crawlers.records.moment import moment
+from crawlers.records.moment import name as compact
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any, Self
 
 from crawlers.exceptions import HarvestError
 from crawlers.operate.sources import Source
+from crawlers.records.moment import moment, now
 from crawlers.safety.locks import take
 from crawlers.store.runs.stored import content
-from crawlers.values.moment import moment, now
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -18,9 +18,9 @@ from crawlers.operate.harvest.crawls import Crawls
 from crawlers.operate.harvest.outcome import COMPLETE, FAILED, INCOMPLETE, INTERRUPTED, NOTHING_STARTED, exit_code
 from crawlers.operate.publish.command import check_approval
 from crawlers.operate.sources.project_context import Known
+from crawlers.records import moment
 from crawlers.safety.line import safe_line
 from crawlers.store.runs import last
-from crawlers.values import moment
 
 if TYPE_CHECKING:
     import argparse

@@ -13,11 +13,11 @@ from pathlib import Path
 from typing import Any, Self
 
 from crawlers.exceptions import HarvestError
+from crawlers.records.moment import moment, now
 from crawlers.safety.locks import is_crawled, is_held, take
 from crawlers.safety.names import safe
 from crawlers.store.runs.run import Run
 from crawlers.store.runs.stored import at_work, claimed, content
-from crawlers.values.moment import moment, now
 
 _KEPT = ("begun", "ended", "hosts", "seen")
 

@@ -33,8 +33,14 @@ _MODULES = (  # what Scrapy imports when a crawl begins, and what is not to be i
 )
 _PACKAGES = (
     *("scrapy.commands", "scrapy.downloadermiddlewares", "scrapy.spidermiddlewares", "crawlers.extensions"),
-    *("crawlers.httpcache", "crawlers.kinds", "crawlers.operate.commands", "crawlers.operate.notify"),
-    *("crawlers.politeness", "crawlers.resume", "crawlers.safety", "crawlers.spool", "crawlers.store.index"),
+    *("crawlers.components.httpcache", "crawlers.kinds", "crawlers.operate.commands", "crawlers.operate.notify"),
+    *(
+        "crawlers.components.politeness",
+        "crawlers.components.resume",
+        "crawlers.safety",
+        "crawlers.components.spool",
+        "crawlers.store.index",
+    ),
     "pipelines",
 )
 _exit_codes: list[int] = []  # that of this process, once its crawl has ended

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any, Literal
 from urllib.parse import quote
 
+from crawlers.components.resume.job import FORMAT
 from crawlers.exceptions import HarvestError
-from crawlers.resume.job import FORMAT
 
 State = Literal["none", "unfinished", "finished", "different", "damaged", "in use"]
 

@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import Any
 
 from crawlers.operate.harvest.job import Job
+from crawlers.records import moment
 from crawlers.safety import inside, strict_json
 from crawlers.safety.redact import redact
 from crawlers.signals import OUTCOMES
 from crawlers.store.runs import Run
-from crawlers.values import moment
 
 COMPLETE, NOTHING_STARTED, INCOMPLETE, FAILED, INTERRUPTED = 0, 1, 3, 4, 130
 _CODES = {"incomplete": INCOMPLETE, "interrupted": INCOMPLETE, "blocked": FAILED, "failed": FAILED}

@@ -16,7 +16,7 @@ from crawlers.exceptions import HarvestError
 from crawlers.operate.harvest.fork_server import python
 from crawlers.operate.harvest.forks import Fork, Forks
 from crawlers.operate.harvest.job import Job
-from crawlers.values import moment
+from crawlers.records import moment
 
 _NOT_STARTED = (1, 2)  # exit codes of `scrapy crawl` whose last line is a message for the user
 _KILLED = 3  # cancellations until a crawl is killed

@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import takewhile
 from typing import TYPE_CHECKING
 
-from crawlers.values.moment import moment
+from crawlers.records.moment import moment
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -11,9 +11,9 @@ from crawlers.exceptions import HarvestError, hint
 from crawlers.operate.harvest.claim import ClaimRecord, pending, read
 from crawlers.operate.harvest.retry import RETRIED, next_retry
 from crawlers.operate.sources import Source
+from crawlers.records.moment import moment
 from crawlers.safety.redact import redact
 from crawlers.store.runs import Run, last, runs
-from crawlers.values.moment import moment
 
 _NEVER = "never harvested before"
 _TRIALS = 50  # consecutive runs with other arguments that are skipped to find the last harvest

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 from crawlers.exceptions import RulesError
 from crawlers.kinds.html.mapping.document import document
 from crawlers.kinds.html.mapping.field import read
-from crawlers.kinds.html.mapping.page import text
 from crawlers.kinds.html.mapping.search import Search
 from crawlers.kinds.html.rules.field import field
 from crawlers.kinds.html.rules.rules import Resources, Rules
 from crawlers.kinds.html.rules.selectors import from_css
+from crawlers.records.html_page import text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import scrapy
 from scrapy.exceptions import UsageError
 
+from crawlers.components.politeness import failures
 from crawlers.exceptions import AnswerError
 from crawlers.kinds.api import answers
 from crawlers.kinds.api.declaration import Variable
@@ -25,7 +26,6 @@ from crawlers.kinds.api.table import PORTAL
 from crawlers.listing.walk import Walk
 from crawlers.operate.pages import PagesError, crawl_error, end_at_once, is_address
 from crawlers.operate.sources.dry_run import Coverage, coverage, lines
-from crawlers.politeness import failures
 from crawlers.safety import strict_json
 from crawlers.safety.line import one_line
 

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 from crawlers.kinds.html.mapping.adjacent_value import written
 from crawlers.kinds.html.mapping.labels import Label, labels
 from crawlers.kinds.html.mapping.normalise import key
-from crawlers.kinds.html.mapping.page import text
 from crawlers.kinds.html.mapping.surroundings import is_outside
 from crawlers.kinds.html.mapping.synonyms import fields
 from crawlers.operate.learn.anchors import TAG, anchors
@@ -17,6 +16,7 @@ from crawlers.operate.learn.anchors import stability as stability_of
 from crawlers.operate.learn.candidates import Candidate
 from crawlers.operate.learn.selectors import ancestors
 from crawlers.operate.learn.texts import escaped, normal
+from crawlers.records.html_page import text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

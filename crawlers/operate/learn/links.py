@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from crawlers.kinds.html.mapping.page import text
 from crawlers.kinds.html.totals import counts, number
 from crawlers.operate.learn import addresses, selectors
+from crawlers.records.html_page import text
 
 if TYPE_CHECKING:
     from crawlers.operate.learn.sample import Sample

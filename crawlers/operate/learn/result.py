@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from crawlers.exceptions import CrawlersError, hint
-from crawlers.kinds.html import schema_org
 from crawlers.kinds.html.mapping.adjacent_value import written
 from crawlers.kinds.html.mapping.normalise import key
 from crawlers.kinds.html.mapping.synonyms import fields
@@ -21,6 +20,7 @@ from crawlers.operate.learn.resources import Files, files, found_in, rows
 from crawlers.operate.learn.sample import containing_places, equal_places, nearest_texts
 from crawlers.operate.learn.texts import shortened
 from crawlers.operate.learn.unaided import unaided, unaided_files
+from crawlers.records import schema_org
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

@@ -10,15 +10,15 @@ from urllib.parse import quote, urljoin, urlsplit
 
 from rapidfuzz import fuzz
 
-from crawlers.kinds.html.mapping.page import text
 from crawlers.kinds.html.rules.selectors import from_css
 from crawlers.operate.learn.texts import normal
-from crawlers.values.addresses import absolute
+from crawlers.records.addresses import absolute
+from crawlers.records.html_page import text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from crawlers.kinds.html.mapping.page import Page
+    from crawlers.records.html_page import Page
 
 MOST_ELEMENTS = 50_000
 """Of a page that are looked at."""

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from crawlers.kinds.html.mapping.normalise import bare
-from crawlers.kinds.html.mapping.page import text, tidy
 from crawlers.kinds.html.mapping.surroundings import is_outside
 from crawlers.kinds.html.mapping.synonyms import fields
 from crawlers.kinds.html.rules.rules import FIELDS, MANY
@@ -18,8 +17,9 @@ from crawlers.operate.learn import labelled
 from crawlers.operate.learn.expected_value import DATES, EMAILS, Wanted, is_date
 from crawlers.operate.learn.field import learned
 from crawlers.operate.learn.resources import files
-from crawlers.values import email
-from crawlers.values.file_types import file_type
+from crawlers.records.file_types import file_type
+from crawlers.records.html_page import text, tidy
+from crawlers.records.values import email
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -11,10 +11,10 @@ from crawlers.exceptions import ArgumentError
 from crawlers.items import State
 from crawlers.operate.notify.channel import NotificationError
 from crawlers.operate.notify.notice import VERDICTS
+from crawlers.records.moment import seconds
 from crawlers.safety.line import safe_line
 from crawlers.safety.locks import alone
 from crawlers.signals import FLAWS, KINDS, OUTCOMES
-from crawlers.values.moment import seconds
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -27,9 +27,9 @@ from crawlers.operate.queue import checked, shown
 from crawlers.operate.queue.connector import NodeConnector, prepare
 from crawlers.operate.queue.queue import ARCHIVES, CRAWL, CRAWLS, DUTIES, all_locks, deferred
 from crawlers.operate.sources.file import reads
+from crawlers.records.moment import moment
 from crawlers.store.runs import last
 from crawlers.store.sources_file import text
-from crawlers.values.moment import moment
 
 if TYPE_CHECKING:
     from procrastinate import JobContext

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from crawlers.exceptions import OutputError, SourcesError
 from crawlers.operate.console import MISTAKE, print_error
 from crawlers.operate.sources.places import Places, idle
+from crawlers.records import moment
 from crawlers.safety import inside, json_lines, strict_json
 from crawlers.safety.line import one_line
 from crawlers.safety.names import safe
@@ -25,7 +26,6 @@ from crawlers.store.figures.formatting import counted
 from crawlers.store.folder import JSONLines
 from crawlers.store.index.catch_up import catch_up
 from crawlers.store.index.manifest import FILE
-from crawlers.values import moment
 
 if TYPE_CHECKING:
     from crawlers.operate.sources.command import Call

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from crawlers import arguments, kind
+from crawlers.components.politeness.blocked import challenge
 from crawlers.exceptions import AnswerError
 from crawlers.listing import other_answers
-from crawlers.politeness.blocked import challenge
-from crawlers.rdf import formats
+from crawlers.records.addresses import linked
+from crawlers.records.rdf import formats
 from crawlers.signals import ADVICE
-from crawlers.values.addresses import linked
 
 if TYPE_CHECKING:
     from scrapy.http import Response
@@ -32,7 +32,7 @@ _LINKS = 5
 """A page with this number of links is one of the portal's, even if a form on it has a captcha."""
 _ENOUGH = f"not requested, {MOST} requests are enough"
 _OVER = {"dns", "connection", "timeout", "blocked", "forbidden_address"}  # the host is unreachable
-_NO_ROBOTS = "is unreachable"  # as `crawlers.politeness.robots` says it
+_NO_ROBOTS = "is unreachable"  # as `crawlers.components.politeness.robots` says it
 _BUSY = re.compile(r"HTTP (408|425|429|5\d\d)\b")
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import urljoin, urlsplit
 
 from crawlers.exceptions import AnswerError, CrawlersError
-from crawlers.kinds.html import schema_org, sitemap
+from crawlers.kinds.html import sitemap
 from crawlers.kinds.html.answer import page_of
 from crawlers.kinds.html.mapping import document
 from crawlers.kinds.html.rules import loads
@@ -17,6 +17,7 @@ from crawlers.operate.learn.candidates import texts
 from crawlers.operate.learn.links import Links
 from crawlers.operate.learn.listing import Pager
 from crawlers.operate.learn.toml import toml
+from crawlers.records import schema_org
 
 if TYPE_CHECKING:
     from scrapy.http import Response

@@ -10,11 +10,11 @@ import scrapy
 from scrapy import Request, signals
 from scrapy.exceptions import StopDownload
 
+from crawlers.components.politeness import failures
 from crawlers.exceptions import CrawlersError, SourcesError
 from crawlers.operate.pages import crawl_error, end_at_once
 from crawlers.operate.sources.detect import HEAD, RefusalError
-from crawlers.politeness import failures
-from crawlers.rdf import formats
+from crawlers.records.rdf import formats
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator

@@ -8,7 +8,7 @@ from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
 from crawlers.exceptions import SourcesError
-from crawlers.values.tables import csv_rows
+from crawlers.records.tables import csv_rows
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, Literal
 
 from crawlers.operate.sources.schedule import Schedule
-from crawlers.values.moment import moment, written
+from crawlers.records.moment import moment, written
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

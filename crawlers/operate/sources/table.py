@@ -13,8 +13,8 @@ from crawlers.operate.sources import schedule
 from crawlers.operate.sources.options import settings, texts
 from crawlers.operate.sources.source import REVIEWS, Source
 from crawlers.publish.packages import extra_names
-from crawlers.values import curation
-from crawlers.values.toml import Table
+from crawlers.records import curation
+from crawlers.records.toml import Table
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any, Literal
 import msgspec
 
 from crawlers.exceptions import TakenError
+from crawlers.records import moment
 from crawlers.store.bucket.contract import is_document
 from crawlers.store.bucket.documents import stored, stored_alone
 from crawlers.store.bucket.log import Commit
 from crawlers.store.bucket.state import Stored
-from crawlers.values import moment
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import msgspec
 
 from crawlers.exceptions import StoreError, TakenError
+from crawlers.records import moment
 from crawlers.safety.locks import identity, take
-from crawlers.values import moment
 
 if TYPE_CHECKING:
     from collections.abc import Callable

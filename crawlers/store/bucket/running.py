@@ -7,10 +7,10 @@ from contextlib import suppress
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
+from crawlers.records import moment
 from crawlers.safety import inside, strict_json
 from crawlers.safety.locks import is_crawled
 from crawlers.store.bucket.lease import read
-from crawlers.values import moment
 
 if TYPE_CHECKING:
     from crawlers.store.bucket.lease import Holder

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections import deque
 from typing import TYPE_CHECKING
 
-from crawlers.rdf.authorities import authority
-from crawlers.rdf.namespaces import DCAT, DCT, FOAF, ORG, SKOS, TYPE, VCARD
-from crawlers.rdf.terms import Literal, Term, is_blank
+from crawlers.records.places import place
+from crawlers.records.rdf.authorities import authority
+from crawlers.records.rdf.namespaces import DCAT, DCT, FOAF, ORG, SKOS, TYPE, VCARD
+from crawlers.records.rdf.terms import Literal, Term, is_blank
 from crawlers.store.export import terms, vocabularies
 from crawlers.store.export.iris import minted
-from crawlers.values.places import place
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping

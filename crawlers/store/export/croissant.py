@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import IO, TYPE_CHECKING, Any
 
+from crawlers.records.file_types import file_type
 from crawlers.safety import strict_json
 from crawlers.store.export.iris import iri, minted
 from crawlers.store.export.literals import plain
-from crawlers.values.file_types import file_type
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -11,15 +11,15 @@ from xml.parsers.expat import ExpatError, ParserCreate
 from pyoxigraph import BlankNode, NamedNode, RdfFormat, Triple, parse, serialize
 from pyoxigraph import Literal as OxigraphLiteral
 
-from crawlers.rdf.dcat_context import PREFIXES
-from crawlers.rdf.namespaces import DCAT
+from crawlers.records.rdf.dcat_context import PREFIXES
+from crawlers.records.rdf.namespaces import DCAT
 from crawlers.store.export.catalogue import catalogues
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from crawlers.items import Dataset
-    from crawlers.rdf.terms import Graph, Term
+    from crawlers.records.rdf.terms import Graph, Term
 
 _PREFIXES = {
     name: PREFIXES[name]

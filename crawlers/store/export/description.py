@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 from crawlers.fields import specs
 from crawlers.items import Dataset
-from crawlers.rdf.graphs import reached
-from crawlers.rdf.namespaces import DCAT, DCT, PROV, TYPE, iris
-from crawlers.rdf.terms import is_blank
+from crawlers.records.rdf.graphs import reached
+from crawlers.records.rdf.namespaces import DCAT, DCT, PROV, TYPE, iris
+from crawlers.records.rdf.terms import is_blank
 from crawlers.store.export import vocabularies
 from crawlers.store.export.conformity import Conformity
 from crawlers.store.export.iris import iri, minted
@@ -22,7 +22,7 @@ from crawlers.store.export.profile import profile as rules_of
 from crawlers.store.export.reach import prune, roots
 
 if TYPE_CHECKING:
-    from crawlers.rdf.terms import Graph, Term
+    from crawlers.records.rdf.terms import Graph, Term
     from crawlers.store.export.iris import Taken
     from crawlers.store.export.nodes import Nodes
     from crawlers.store.export.profile import Profile

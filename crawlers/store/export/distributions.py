@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from crawlers.rdf.namespaces import DCT
+from crawlers.records.file_types import file_type
+from crawlers.records.rdf.namespaces import DCT
 from crawlers.store.export import nodes, vocabularies
 from crawlers.store.export.iris import iri
-from crawlers.values.file_types import file_type
 
 if TYPE_CHECKING:
     from crawlers.items import Resource

@@ -11,7 +11,7 @@ from uuid import NAMESPACE_URL, uuid5
 from pyoxigraph import NamedNode
 
 from crawlers.exceptions import ExportError
-from crawlers.rdf.dcat_context import NAMES
+from crawlers.records.rdf.dcat_context import NAMES
 
 if TYPE_CHECKING:
     from crawlers.items import Dataset

@@ -7,19 +7,19 @@ from typing import TYPE_CHECKING, Any
 
 from crawlers.fields import specs
 from crawlers.items import Dataset, Resource
-from crawlers.rdf.namespaces import DCAT, DCT, ELI, FOAF, GEODCATAP, LOCN, PROV, RDFS, SCHEMA, SKOS, XSD, iris
-from crawlers.rdf.terms import is_blank
+from crawlers.records import codes
+from crawlers.records.rdf.namespaces import DCAT, DCT, ELI, FOAF, GEODCATAP, LOCN, PROV, RDFS, SCHEMA, SKOS, XSD, iris
+from crawlers.records.rdf.terms import is_blank
 from crawlers.store.export import distributions, nodes, vocabularies
 from crawlers.store.export.iris import iri
 from crawlers.store.export.literals import literal, moment
 from crawlers.store.export.nodes import Nodes
-from crawlers.values import codes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from crawlers.items import Relation, Service
-    from crawlers.rdf.terms import Term
+    from crawlers.records.rdf.terms import Term
     from crawlers.store.export.iris import Taken
 
     Writer = Callable[[Nodes, Any], Iterable[Term | None]]

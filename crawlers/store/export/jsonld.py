@@ -6,15 +6,15 @@ from typing import IO, TYPE_CHECKING, Any
 
 import orjson
 
-from crawlers.rdf.dcat_context import PREFIXES, TERMS, context
-from crawlers.rdf.document import document
+from crawlers.records.rdf.dcat_context import PREFIXES, TERMS, context
+from crawlers.records.rdf.document import document
 from crawlers.store.export.catalogue import catalogues
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from crawlers.items import Dataset
-    from crawlers.rdf.terms import Graph
+    from crawlers.records.rdf.terms import Graph
 
 
 def write(datasets: Iterable[Dataset], output: IO[bytes], *, profile: str = "dcat-ap") -> None:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from crawlers.rdf.authorities import authority
-from crawlers.rdf.namespaces import DCAT, DCT, FOAF, GEO, LOCN, PROV, RDFS, SKOS, SPDX, TYPE, VCARD, XSD
-from crawlers.rdf.terms import Graph, Literal, Term
+from crawlers.records.licenses import license as license_of
+from crawlers.records.rdf.authorities import authority
+from crawlers.records.rdf.namespaces import DCAT, DCT, FOAF, GEO, LOCN, PROV, RDFS, SKOS, SPDX, TYPE, VCARD, XSD
+from crawlers.records.rdf.terms import Graph, Literal, Term
 from crawlers.store.export import vocabularies
 from crawlers.store.export.iris import iri, minted
 from crawlers.store.export.literals import literal, moment
 from crawlers.store.export.wkt import wkt
-from crawlers.values.licenses import license as license_of
 
 if TYPE_CHECKING:
     from crawlers.items import Agent, Checksum, License, Period, Place

@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING
 from crawlers import kind
 from crawlers.fields import specs
 from crawlers.items import Resource
-from crawlers.rdf.graphs import reached, valid_language
-from crawlers.rdf.namespaces import DC, DCAT, DCT, FOAF, ORG, OWL, SCHEMA, SCHEMA_HTTPS, TYPE, VCARD, iris
-from crawlers.rdf.terms import Literal, Term, is_blank
+from crawlers.records.rdf.graphs import reached, valid_language
+from crawlers.records.rdf.namespaces import DC, DCAT, DCT, FOAF, ORG, OWL, SCHEMA, SCHEMA_HTTPS, TYPE, VCARD, iris
+from crawlers.records.rdf.terms import Literal, Term, is_blank
 from crawlers.store.export.iris import iri, minted
 from crawlers.store.export.literals import plain, printable
 
 if TYPE_CHECKING:
     from crawlers.items import Dataset
-    from crawlers.rdf.terms import Graph, Node
+    from crawlers.records.rdf.terms import Graph, Node
     from crawlers.store.export.iris import Taken
 
 _SEPARATE = {DCAT + name for name in ("Dataset", "DatasetSeries", "Catalog", "CatalogRecord")}

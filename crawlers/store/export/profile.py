@@ -5,9 +5,9 @@ from __future__ import annotations
 from functools import cache
 from typing import NamedTuple
 
-from crawlers.rdf.dcat_context import PREFIXES
-from crawlers.rdf.namespaces import DCAT_US, ELI
-from crawlers.values.tables import csv_rows
+from crawlers.records.rdf.dcat_context import PREFIXES
+from crawlers.records.rdf.namespaces import DCAT_US, ELI
+from crawlers.records.tables import csv_rows
 
 _MORE = {"dcat-us": DCAT_US, "eli": ELI}
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from crawlers.rdf.graphs import reached
-from crawlers.rdf.terms import is_blank
+from crawlers.records.rdf.graphs import reached
+from crawlers.records.rdf.terms import is_blank
 
 if TYPE_CHECKING:
-    from crawlers.rdf.terms import Graph
+    from crawlers.records.rdf.terms import Graph
 
 
 def roots(nodes: Graph) -> set[str]:

@@ -5,21 +5,21 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from crawlers import values
-from crawlers.rdf.namespaces import DCT, FOAF, GEO, RDF, RDFS, SCHEMA, SCHEMA_HTTPS, SKOS, TYPE, VCARD, XSD
-from crawlers.rdf.terms import Literal, Term, is_blank
+from crawlers.records import values
+from crawlers.records.file_types import AUTHORITY, file_type
+from crawlers.records.formats import media_type
+from crawlers.records.frequencies import frequency
+from crawlers.records.languages import language
+from crawlers.records.rdf.namespaces import DCT, FOAF, GEO, RDF, RDFS, SCHEMA, SCHEMA_HTTPS, SKOS, TYPE, VCARD, XSD
+from crawlers.records.rdf.terms import Literal, Term, is_blank
 from crawlers.store.export import vocabularies
 from crawlers.store.export.iris import iri
 from crawlers.store.export.literals import moment
-from crawlers.values.file_types import AUTHORITY, file_type
-from crawlers.values.formats import media_type
-from crawlers.values.frequencies import frequency
-from crawlers.values.languages import language
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from crawlers.rdf.terms import Graph
+    from crawlers.records.rdf.terms import Graph
 
 NAMES = (
     *(FOAF + "name", VCARD + "fn", SKOS + "prefLabel", RDFS + "label", DCT + "title", SCHEMA + "name"),

@@ -9,9 +9,9 @@ from typing import IO, TYPE_CHECKING, Any, NamedTuple
 import pyoxigraph
 
 from crawlers.exceptions import ExportError
-from crawlers.rdf.graphs import graph, rdflib_graph
-from crawlers.rdf.namespaces import DCAT, TYPE
-from crawlers.rdf.terms import is_blank
+from crawlers.records.rdf.graphs import graph, rdflib_graph
+from crawlers.records.rdf.namespaces import DCAT, TYPE
+from crawlers.records.rdf.terms import is_blank
 from crawlers.safety import strict_json
 from crawlers.store.export.catalogue import of_source
 from crawlers.store.export.description import description
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from crawlers.items import Dataset
-    from crawlers.rdf.terms import Graph, Term
+    from crawlers.records.rdf.terms import Graph, Term
 
 _SHAPES = "dcat-ap.shapes.ttl"
 _MOST = 1000  # results of a dataset

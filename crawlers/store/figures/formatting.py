@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from datetime import UTC, datetime
 
-from crawlers.values.moment import moment
+from crawlers.records.moment import moment
 
 NOTHING = "–"
 _UNITS = ("B", "kB", "MB", "GB", "TB", "PB")

@@ -10,12 +10,12 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, get_args
 
 from crawlers.exceptions import IndexUnreadableError
+from crawlers.records.moment import moment
 from crawlers.safety import inside, strict_json
 from crawlers.store.index.reader import connect
 from crawlers.store.index.reports import names
 from crawlers.store.runs import sources
 from crawlers.store.runs.run import State
-from crawlers.values.moment import moment
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

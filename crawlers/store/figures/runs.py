@@ -6,9 +6,9 @@ import json
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
+from crawlers.records.moment import moment
 from crawlers.signals import OUTCOMES
 from crawlers.store.runs import Run
-from crawlers.values.moment import moment
 
 if TYPE_CHECKING:
     import sqlite3

@@ -8,10 +8,10 @@ from itertools import pairwise
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
+from crawlers.records.moment import moment
 from crawlers.store.figures import formatting
 from crawlers.store.figures.formatting import natural
 from crawlers.store.figures.sources import NOTHING, RUNS
-from crawlers.values.moment import moment
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

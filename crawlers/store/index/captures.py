@@ -11,11 +11,11 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from crawlers.items import Capture
+from crawlers.records.addresses import host
 from crawlers.safety import inside, json_lines
 from crawlers.safety.redact import writable
 from crawlers.store.folder import tail
 from crawlers.store.index import new_lines
-from crawlers.values.addresses import host
 
 if TYPE_CHECKING:
     import sqlite3

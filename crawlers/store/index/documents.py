@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
     from pathlib import Path
 
+    from crawlers.records.volatile import Volatile
     from crawlers.store.index.batch import Batch
     from crawlers.store.index.database import Database
-    from crawlers.values.volatile import Volatile
 
 Key = tuple[str, str, str]
 """Kind, dataset id, resource id or ""."""

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, Self
 from scrapy import signals
 from scrapy.exceptions import NotConfigured
 
+from crawlers.components.resume import Job
 from crawlers.exceptions import DamagedSourceError, FiguresError
-from crawlers.resume import Job
 from crawlers.store.index import captures, flaws, manifest, observations, reports
 from crawlers.store.index.batch import Batch
 from crawlers.store.index.captures import Captures

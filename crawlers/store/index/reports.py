@@ -9,11 +9,11 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from crawlers.exceptions import AnswerError
+from crawlers.records.moment import seconds
 from crawlers.safety import inside
 from crawlers.signals import OUTCOMES
 from crawlers.store.index.database import transaction
 from crawlers.store.index.removal import outdate
-from crawlers.values.moment import seconds
 
 if TYPE_CHECKING:
     import sqlite3
@@ -92,7 +92,7 @@ def _changes(arguments: Mapping[str, str], spider: str | None) -> Iterator[Calla
     if spider:
         yield _completion(spider)
     if arguments.keys() & {"defaults", "overrides"}:
-        from crawlers.values.curation import Curation  # noqa: PLC0415
+        from crawlers.records.curation import Curation  # noqa: PLC0415
 
         yield Curation.from_arguments(arguments).amend
 

@@ -9,13 +9,13 @@ from weakref import WeakKeyDictionary
 from scrapy.exceptions import NotConfigured
 from scrapy.spidermiddlewares.base import BaseSpiderMiddleware
 
+from crawlers.components.resume import Job, Records
 from crawlers.items import Dataset
-from crawlers.resume import Job, Records
+from crawlers.records import moment
 from crawlers.safety import strict_json
 from crawlers.safety.names import Names
 from crawlers.store.index.documents import Record
 from crawlers.store.index.index import Index
-from crawlers.values import moment
 
 if TYPE_CHECKING:
     from scrapy import Request

@@ -10,10 +10,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, get_args
 
+from crawlers.records.moment import moment, seconds
 from crawlers.safety import inside
 from crawlers.safety.locks import is_crawled, is_held
 from crawlers.store.runs.run import Run, State
-from crawlers.values.moment import moment, seconds
 
 UNREADABLE = "unreadable report"
 """Why a run failed whose report can't be read."""

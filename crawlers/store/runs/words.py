@@ -6,11 +6,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
+from crawlers.records.moment import moment
 from crawlers.safety.line import safe_line
 from crawlers.signals import KINDS
 from crawlers.store.runs.items import Item
 from crawlers.store.runs.run import Run
-from crawlers.values.moment import moment
 
 _WIDEST = 4000  # characters
 _COLOURS = {

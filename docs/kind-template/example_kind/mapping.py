@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from crawlers import values
 from crawlers.items import Dataset, Flaw, Resource
+from crawlers.records import values
 
 
 def dataset(record: dict[str, Any], *, source: str) -> Dataset:

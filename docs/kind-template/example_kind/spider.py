@@ -14,8 +14,8 @@ from crawlers.listing.dialect import Dialect, Traits
 from crawlers.listing.ladder import Again
 from crawlers.listing.listed import ListedSpider
 from crawlers.listing.walk import Entry, ListingPage, Walk
+from crawlers.records.moment import now
 from crawlers.safety import strict_json
-from crawlers.values.moment import now
 from example_kind import mapping
 
 if TYPE_CHECKING:

@@ -8,15 +8,15 @@ from crawlers.kinds.dcat.catalogue import NOTED, ROLE_OF_TYPE, TYPED, Catalogue
 from crawlers.kinds.dcat.description import MAX_NODES
 from crawlers.kinds.dcat.rules.extract import Extract
 from crawlers.kinds.dcat.rules.referring import Referring
-from crawlers.rdf.namespaces import TYPE
+from crawlers.records.rdf.namespaces import TYPE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from crawlers.kinds.dcat.rules.rules import RDFRules
-    from crawlers.rdf.apart import ReaderApart
-    from crawlers.rdf.reader import Reader
-    from crawlers.rdf.terms import Graph, Node, Triple
+    from crawlers.records.rdf.apart import ReaderApart
+    from crawlers.records.rdf.reader import Reader
+    from crawlers.records.rdf.terms import Graph, Node, Triple
 
 
 class TaughtCatalogue(Catalogue):

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from crawlers.kinds.dcat.rules.rules import RDFRules
-    from crawlers.rdf.terms import Graph, Node, Term
+    from crawlers.records.rdf.terms import Graph, Node, Term
 
 
 class Extract:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from crawlers.fields import specs
 from crawlers.items import Dataset, Resource
-from crawlers.kinds.dcat.mapping.details import RELATIONS
-from crawlers.rdf.namespaces import DC, DCAT, DCT, PROV, SCHEMA, SCHEMA_HTTPS, WDRS, iris
+from crawlers.records.dcat.details import RELATIONS
+from crawlers.records.rdf.namespaces import DC, DCAT, DCT, PROV, SCHEMA, SCHEMA_HTTPS, WDRS, iris
 
 _PLURAL = {"agent", "agents"}
 

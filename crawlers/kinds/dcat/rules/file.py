@@ -10,15 +10,15 @@ from crawlers.exceptions import RulesError
 from crawlers.kinds.dcat.rules.fields import AGENT_FIELDS, AGENTS, DATASET_FIELDS, RESOURCE_FIELDS
 from crawlers.kinds.dcat.rules.paths import path
 from crawlers.kinds.dcat.rules.rules import Parts, RDFRules
-from crawlers.rdf.dcat_context import PREFIXES
-from crawlers.rdf.namespaces import DCT
-from crawlers.values import toml
+from crawlers.records import toml
+from crawlers.records.rdf.dcat_context import PREFIXES
+from crawlers.records.rdf.namespaces import DCT
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
     from crawlers.kinds.dcat.rules.paths import Ways
-    from crawlers.values.toml import Table
+    from crawlers.records.toml import Table
 
 PREFIX = "rdf:"
 """What the ``metadata_source`` of records begins with that such rules mapped; the file's name follows."""

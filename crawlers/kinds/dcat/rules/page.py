@@ -12,8 +12,8 @@ from crawlers.kinds.dcat.rules.translation import Translation
 if TYPE_CHECKING:
     from crawlers.kinds.dcat.page import Amend
     from crawlers.kinds.dcat.rules.rules import RDFRules
-    from crawlers.rdf.formats import Format
-    from crawlers.rdf.terms import Graph
+    from crawlers.records.rdf.formats import Format
+    from crawlers.records.rdf.terms import Graph
 
 
 class TaughtPage(RDFPage):

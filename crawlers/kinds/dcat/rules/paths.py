@@ -8,13 +8,13 @@ from itertools import islice
 from typing import TYPE_CHECKING, TypeVar
 
 from crawlers.exceptions import RulesError, hint
-from crawlers.kinds.dcat.mapping.description import in_order
-from crawlers.rdf.namespaces import SCHEMA, SCHEMA_HTTPS
+from crawlers.records.dcat.description import in_order
+from crawlers.records.rdf.namespaces import SCHEMA, SCHEMA_HTTPS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
-    from crawlers.rdf.terms import Graph, Node, Term
+    from crawlers.records.rdf.terms import Graph, Node, Term
 
 T = TypeVar("T")
 

@@ -7,10 +7,10 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from crawlers.exceptions import RulesError
-from crawlers.kinds.dcat import mapping
 from crawlers.kinds.dcat.rules.file import PREFIX, named
 from crawlers.kinds.dcat.rules.translation import Translation
-from crawlers.rdf.document import graph_of
+from crawlers.records import dcat
+from crawlers.records.rdf.document import graph_of
 
 if TYPE_CHECKING:
     from crawlers.items import Dataset, Document
@@ -37,4 +37,4 @@ def read(rules: RDFRules, document: Document, source: str, name: str, metadata_u
     """Return the item of a description as JSON-LD."""
     subject = str(document.setdefault("@id", "_:dataset"))
     known = Translation(rules, graph_of(document), subject)
-    return mapping.dataset(known.graph, subject, source=source, amend=known.amend)
+    return dcat.dataset(known.graph, subject, source=source, amend=known.amend)

@@ -6,7 +6,7 @@ import sqlite3
 from typing import TYPE_CHECKING
 
 from crawlers.kinds.dcat.rules.paths import MOST
-from crawlers.rdf.nodes import full_disk
+from crawlers.records.rdf.nodes import full_disk
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from crawlers import values
 from crawlers.items import Agent
-from crawlers.kinds.dcat.mapping.agents import agent, email, in_their_order
-from crawlers.kinds.dcat.mapping.description import Description
-from crawlers.kinds.dcat.mapping.distributions import DISTRIBUTIONS
 from crawlers.kinds.dcat.rules.fields import ADDRESSES, AGENTS, ALSO, FILES, OF_DATASETS, OF_RESOURCES, PLAIN
 from crawlers.kinds.dcat.rules.paths import MOST, links
-from crawlers.rdf.namespaces import DCAT, DCT
-from crawlers.rdf.terms import Literal, is_blank
+from crawlers.records import values
+from crawlers.records.dcat.agents import agent, email, in_their_order
+from crawlers.records.dcat.description import Description
+from crawlers.records.dcat.distributions import DISTRIBUTIONS
+from crawlers.records.rdf.namespaces import DCAT, DCT
+from crawlers.records.rdf.terms import Literal, is_blank
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from crawlers.items import Dataset
     from crawlers.kinds.dcat.rules.paths import Links, Ways
     from crawlers.kinds.dcat.rules.rules import Parts, RDFRules
-    from crawlers.rdf.terms import Graph, Node, Term
+    from crawlers.records.rdf.terms import Graph, Node, Term
 
 _READERS = {"data_modified": values.xsd_date, "uri": values.text, "url": values.url, "email": email}
 _NAMELESS = "_:found"

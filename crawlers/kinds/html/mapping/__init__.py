@@ -2,7 +2,7 @@
 
 from crawlers.kinds.html.mapping.document import document
 from crawlers.kinds.html.mapping.item import dataset, read
-from crawlers.kinds.html.mapping.page import Page
 from crawlers.kinds.html.mapping.required import missing
+from crawlers.records.html_page import Page
 
 __all__ = ["Page", "dataset", "document", "missing", "read"]

@@ -6,8 +6,8 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from crawlers.kinds.html.mapping.normalise import LONGEST, colon, key
-from crawlers.kinds.html.mapping.page import BREAKS, UNSEEN, has_text, text, tidy
 from crawlers.kinds.html.mapping.synonyms import fields
+from crawlers.records.html_page import BREAKS, UNSEEN, has_text, text, tidy
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

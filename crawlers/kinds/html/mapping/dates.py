@@ -7,10 +7,10 @@ import unicodedata
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from crawlers import values
 from crawlers.kinds.html.mapping.eras import in_common_era
 from crawlers.kinds.html.mapping.months import month
 from crawlers.kinds.html.mapping.normalise import key
+from crawlers.records import values
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator

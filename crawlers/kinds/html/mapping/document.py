@@ -5,17 +5,18 @@ from __future__ import annotations
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from crawlers.kinds.html import rdfa, schema_org
+from crawlers.kinds.html import rdfa
 from crawlers.kinds.html.mapping.field import read
-from crawlers.kinds.html.mapping.page import LONGEST, text
 from crawlers.kinds.html.mapping.search import Search
-from crawlers.rdf.document import document as rdf_document
-from crawlers.values.addresses import without_session
+from crawlers.records import schema_org
+from crawlers.records.addresses import without_session
+from crawlers.records.html_page import LONGEST, text
+from crawlers.records.rdf.document import document as rdf_document
 
 if TYPE_CHECKING:
     from crawlers.items import Document
-    from crawlers.kinds.html.mapping.page import Page
     from crawlers.kinds.html.rules import Resources, Rule, Rules
+    from crawlers.records.html_page import Page
 
 MOST_RESOURCES = 2_000
 

@@ -12,13 +12,13 @@ from weakref import WeakKeyDictionary
 import re2
 from lxml import etree
 
-from crawlers import values
 from crawlers.kinds.html.mapping import adjacent_value, confidence
 from crawlers.kinds.html.mapping.dates import date, is_either, is_told, shown_order
-from crawlers.kinds.html.mapping.page import LONGEST, pieces, text, tidy
 from crawlers.kinds.html.mapping.periods import period
 from crawlers.kinds.html.mapping.search import MOST_VALUES as MOST
-from crawlers.values.addresses import without_session
+from crawlers.records import values
+from crawlers.records.addresses import without_session
+from crawlers.records.html_page import LONGEST, pieces, text, tidy
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -26,9 +26,9 @@ if TYPE_CHECKING:
     from lxml.html import HtmlElement
 
     from crawlers.kinds.html.mapping.adjacent_value import Value
-    from crawlers.kinds.html.mapping.page import Page
     from crawlers.kinds.html.mapping.search import Search
     from crawlers.kinds.html.rules import Rule
+    from crawlers.records.html_page import Page
 
 _ADDRESSES = frozenset(("href", "src", "action", "cite", "data", "poster", "resource", "about"))
 _EMAILS = frozenset(f"{role}_email" for role in ("publisher", "creator", "maintainer", "contact"))

@@ -5,20 +5,20 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from crawlers import values
 from crawlers.items import Agent, Flaw, Period
 from crawlers.kinds.html.mapping import confidence, dates, periods
-from crawlers.kinds.html.schema_org.item import AROUND_NAMES, name_beside
-from crawlers.values.codes import code
-from crawlers.values.frequencies import frequency
-from crawlers.values.languages import languages
-from crawlers.values.licenses import stated
-from crawlers.values.markup import markdown
-from crawlers.values.periods import envelope
-from crawlers.values.places import places_of
-from crawlers.values.record import Record
-from crawlers.values.relations import relations
-from crawlers.values.resolutions import duration, metres
+from crawlers.records import values
+from crawlers.records.codes import code
+from crawlers.records.frequencies import frequency
+from crawlers.records.languages import languages
+from crawlers.records.licenses import stated
+from crawlers.records.markup import markdown
+from crawlers.records.periods import envelope
+from crawlers.records.places import places_of
+from crawlers.records.record import Record
+from crawlers.records.relations import relations
+from crawlers.records.resolutions import duration, metres
+from crawlers.records.schema_org.item import AROUND_NAMES, name_beside
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 
 from crawlers.fields import specs
 from crawlers.items import Resource
-from crawlers.kinds.dcat.data_json.distribution import identify
 from crawlers.kinds.html.mapping.field_reader import BY_KIND, Entries
 from crawlers.kinds.html.rules.rules import RESOURCE_FIELDS
-from crawlers.kinds.html.schema_org.item import size
-from crawlers.values.formats import file_type
+from crawlers.records.data_json.distribution import identify
+from crawlers.records.formats import file_type
+from crawlers.records.schema_org.item import size
 
 if TYPE_CHECKING:
     from crawlers.items import Document

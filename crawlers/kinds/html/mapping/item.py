@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import fields as fields_of
 from typing import TYPE_CHECKING, Any
 
-from crawlers import values
 from crawlers.fields import specs
 from crawlers.items import Dataset
-from crawlers.kinds.dcat.mapping.themes import named_themes
 from crawlers.kinds.html.mapping.field_reader import BY_KIND, Entries
 from crawlers.kinds.html.mapping.files import resources
 from crawlers.kinds.html.mapping.structured import structured
+from crawlers.records import values
+from crawlers.records.dcat.themes import named_themes
 
 if TYPE_CHECKING:
     from collections.abc import Callable

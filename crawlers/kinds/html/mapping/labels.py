@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from crawlers.kinds.html.mapping import adjacent_value, cells
 from crawlers.kinds.html.mapping.normalise import COLONS, LONGEST, bare, colon, has_colon, key
-from crawlers.kinds.html.mapping.page import BREAKS, UNSEEN, text, tidy
+from crawlers.records.html_page import BREAKS, UNSEEN, text, tidy
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from lxml.html import HtmlElement
 
     from crawlers.kinds.html.mapping.adjacent_value import Value
-    from crawlers.kinds.html.mapping.page import Page
+    from crawlers.records.html_page import Page
 
 MOST = 5_000
 """Labels of a page; a catalogue's page has dozens."""

@@ -8,7 +8,7 @@ from crawlers.items import Period
 from crawlers.kinds.html.mapping.dates import LONGEST, MOST_FILLERS, YEAR, YEARS, date, latin
 from crawlers.kinds.html.mapping.eras import in_common_era
 from crawlers.kinds.html.mapping.normalise import key
-from crawlers.values import periods
+from crawlers.records import periods
 
 _SCHOOL_YEAR = re.compile(r"(?<![0-9./-])([0-9]{4})([/–—-])([0-9]{2})(?![0-9/-])")
 _MOST_YEARS = 50

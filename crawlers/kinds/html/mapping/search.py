@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     from lxml.html import HtmlElement
 
     from crawlers.kinds.html.mapping.labels import Label, Piece
-    from crawlers.kinds.html.mapping.page import Page
     from crawlers.kinds.html.mapping.vocabulary import Vocabulary
     from crawlers.kinds.html.rules import Rule
+    from crawlers.records.html_page import Page
 
 MOST_VALUES = 1_000
 """Values of one field."""

@@ -6,10 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 from crawlers.exceptions import AnswerError
 from crawlers.items import Dataset, Flaw
-from crawlers.kinds.dcat import mapping as dcat
-from crawlers.kinds.html import schema_org
-from crawlers.rdf.document import graph_of
-from crawlers.rdf.terms import is_blank
+from crawlers.records import dcat, schema_org
+from crawlers.records.rdf.document import graph_of
+from crawlers.records.rdf.terms import is_blank
 
 if TYPE_CHECKING:
     from crawlers.items import Document

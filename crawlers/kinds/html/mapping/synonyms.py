@@ -9,7 +9,7 @@ from __future__ import annotations
 from functools import cache
 
 from crawlers.kinds.html.mapping.normalise import key
-from crawlers.values.tables import toml_table
+from crawlers.records.tables import toml_table
 
 
 @cache

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from crawlers.exceptions import RulesError
 from crawlers.kinds.html.rules.rules import MANY, Rule
 from crawlers.kinds.html.rules.selectors import pattern, selector
-from crawlers.values.toml import Table
+from crawlers.records.toml import Table
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

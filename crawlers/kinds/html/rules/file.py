@@ -11,9 +11,9 @@ from crawlers.kinds.html.rules.field import LINK_KEYS, field, fields, single
 from crawlers.kinds.html.rules.paging import paging
 from crawlers.kinds.html.rules.rules import FIELDS, RESOURCE_FIELDS, Links, Resources, Rules, Where
 from crawlers.kinds.html.rules.selectors import pattern, selector
+from crawlers.records import toml
+from crawlers.records.toml import Table
 from crawlers.safety.text import codec
-from crawlers.values import toml
-from crawlers.values.toml import Table
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -9,7 +9,7 @@ from crawlers.kinds.html.rules.rules import SearchForm
 from crawlers.kinds.html.rules.selectors import selector
 
 if TYPE_CHECKING:
-    from crawlers.values.toml import Table
+    from crawlers.records.toml import Table
 
 
 def search_form(table: Table) -> SearchForm:

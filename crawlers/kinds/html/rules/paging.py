@@ -8,7 +8,7 @@ from urllib.parse import urljoin, urlsplit
 from crawlers.exceptions import RulesError
 from crawlers.kinds.html.rules.rules import Kind, Paging
 from crawlers.kinds.html.rules.selectors import selector
-from crawlers.values.toml import Table
+from crawlers.records.toml import Table
 
 _LONGEST_WAIT = 600
 _COUNTED_UP = {

@@ -13,7 +13,7 @@ from parsel.csstranslator import HTMLTranslator
 from crawlers.exceptions import RulesError
 
 if TYPE_CHECKING:
-    from crawlers.values.toml import Table
+    from crawlers.records.toml import Table
 
 _TRANSLATOR = HTMLTranslator()
 _MOST = 2_000  # characters of a selector or a pattern

@@ -1,0 +1,109 @@
+"""What a failed request failed of, in one of `crawlers.signals.KINDS` and one sentence."""
+
+from __future__ import annotations
+
+import gzip
+import zlib
+from traceback import walk_tb
+from typing import TYPE_CHECKING
+
+from scrapy.downloadermiddlewares.redirect import RedirectMiddleware
+from scrapy.exceptions import (
+    CannotResolveHostError,
+    DownloadCancelledError,
+    DownloadConnectionRefusedError,
+    DownloadFailedError,
+    DownloadTimeoutError,
+    IgnoreRequest,
+    ResponseDataLossError,
+)
+from scrapy.spidermiddlewares.httperror import HttpError
+from scrapy.utils.response import response_status_message
+
+from crawlers.components.politeness.blocked import challenge
+from crawlers.components.politeness.not_asked import NotAsked
+from crawlers.exceptions import AnswerError
+
+if TYPE_CHECKING:
+    from scrapy import Request
+    from scrapy.http import Response
+    from twisted.python.failure import Failure
+
+_KINDS: tuple[tuple[type[Exception], str, str], ...] = (
+    (DownloadTimeoutError, "timeout", "no answer in time"),
+    (CannotResolveHostError, "dns", "the host name can't be resolved"),
+    (DownloadConnectionRefusedError, "connection", "the connection was refused"),
+    (ResponseDataLossError, "truncated", "the connection ended before the whole answer had come"),
+    (DownloadCancelledError, "too_large", "the answer is larger than DOWNLOAD_MAXSIZE"),
+    (DownloadFailedError, "connection", "the connection failed"),
+    (gzip.BadGzipFile, "truncated", "the answer can't be unpacked"),
+    (zlib.error, "truncated", "the answer can't be unpacked"),
+    (IgnoreRequest, "ignored", "the request was dropped"),
+)
+
+FAILURES: tuple[type[Exception], ...] = (AnswerError, *(known for known, _, _ in _KINDS))
+"""What a download may raise, besides bugs."""
+_NO_HOST = "invalid hostname"  # as Twisted's message begins, before it asks for a name that can be none
+
+
+def from_failure(failure: Failure) -> AnswerError:
+    """Return the failure as an exception with a ``kind`` and a human-readable sentence.
+
+    Anything that is no known failure of a download is a bug, and keeps its own text.
+    """
+    return from_error(failure.value, getattr(failure, "request", None))
+
+
+def from_error(error: BaseException | None, request: Request | None = None) -> AnswerError:
+    """Return the same for an exception, and the request that raised it."""
+    if isinstance(error, AnswerError):
+        return error
+    if isinstance(error, NotAsked):
+        return AnswerError(error.kind, str(error))
+    if isinstance(error, HttpError):
+        return from_status(error.response)
+    if isinstance(error, IgnoreRequest) and "DOWNLOAD_MAXSIZE" in str(error):  # so Scrapy refuses to decompress
+        return AnswerError("too_large", "the answer is larger than DOWNLOAD_MAXSIZE when it is decompressed")
+    for known, kind, sentence in _KINDS:
+        if isinstance(error, known):
+            detail = str(error)
+            return AnswerError(kind, f"{sentence} ({detail})" if detail else sentence)
+    found = _of_address(error, request) if isinstance(error, ValueError) else None
+    return found or AnswerError("bug", f"{type(error).__name__}: {error}")
+
+
+def _of_address(error: ValueError, request: Request | None) -> AnswerError | None:
+    """Return what is wrong with an address that can't be requested; ``None`` if the error is of something else."""
+    if _is_of_redirect(error, request):
+        return AnswerError("http", "the redirect's address is invalid")  # the error names its parts
+    if str(error).startswith(_NO_HOST):
+        return AnswerError("dns", "the host name can't be resolved: it is none")
+    return None
+
+
+def _is_of_redirect(error: Exception, request: Request | None) -> bool:
+    """Return whether an address was invalid to which a redirect led: when it was made, or when it was requested."""
+    frames = (frame for frame, _ in walk_tb(error.__traceback__))
+    is_made_there = any(frame.f_globals.get("__name__") == RedirectMiddleware.__module__ for frame in frames)
+    return is_made_there or (request is not None and "redirect_urls" in request.meta)
+
+
+def from_status(response: Response) -> AnswerError:
+    """Return an HTTP error: blocked if a firewall sent it, http otherwise."""
+    check = challenge(response)
+    if check:
+        return AnswerError("blocked", check)
+    part = next((f" {flag}" for flag in response.flags if flag.startswith("for ")), "")  # of a page in a browser
+    return AnswerError("http", f"HTTP {response_status_message(response.status)}{part}")
+
+
+def request(failure: Failure) -> Request:
+    """Return the request that failed: Scrapy sets it on the failure before it calls an errback."""
+    failed: Request = failure.request  # type: ignore[attr-defined]
+    return failed
+
+
+def status(failure: Failure) -> int | None:
+    """Return the HTTP status of a failure, if it has one."""
+    response = getattr(failure.value, "response", None)
+    return getattr(response, "status", None)

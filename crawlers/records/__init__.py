@@ -1,0 +1,1 @@
+"""What a record says: bytes or dicts of every vocabulary in, fields of the items out; no Scrapy, no network."""
