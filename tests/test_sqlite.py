@@ -15,7 +15,7 @@ ROUNDS = 30
 OPEN = """
 import sys, time
 from pathlib import Path
-from crawlers.components.httpcache.storage import _connected
+from crawlers.components.httpcache import _connected
 from crawlers.store.index import Index
 
 output, start = Path(sys.argv[2]), float(sys.argv[3])

@@ -1,4 +1,4 @@
-"""The cache's file: HTTPCACHE_DIR/<spider>.sqlite. No pickles; a kill loses no more than the answer being written."""
+"""An HTTP cache that keeps only what may be used again, in one SQLite file; for any Scrapy project."""
 
 from __future__ import annotations
 
@@ -10,18 +10,146 @@ import zlib
 from functools import partial
 from pathlib import Path
 from time import time
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
+from scrapy.downloadermiddlewares.httpcache import HttpCacheMiddleware
+from scrapy.extensions.httpcache import RFC2616Policy
+from scrapy.http.headers import Headers
 from scrapy.utils.project import data_path
+from scrapy.utils.request import fingerprint
 from scrapy.utils.response import response_from_dict
 
+from crawlers.components.politeness.blocked import challenge
 from crawlers.safety import damaged_database
 from crawlers.safety.damaged_database import Identity, identity, is_damaged
 
 if TYPE_CHECKING:
     from scrapy import Request, Spider
+    from scrapy.crawler import Crawler
     from scrapy.http import Response
     from scrapy.settings import BaseSettings
+
+
+_NAMES = ("Accept", "Accept-Language")
+_TURNS = ("kind", "text", "texts", "xpath", "script", "first", "step", "times")
+
+
+class AcceptFingerprinter:
+    """Scrapy's fingerprint, which differs where Accept or Accept-Language differ from DEFAULT_REQUEST_HEADERS.
+
+    Scrapy adds its defaults after a request is scheduled. A header with the default value is therefore ignored: the
+    fingerprint never changes, and without special headers it is Scrapy's own. Requests with different browser actions
+    (``browser`` in a request's meta) have different fingerprints; their time limits do not count. Where the same form
+    is sent for each page, ``page`` in the meta distinguishes the requests.
+    """
+
+    def __init__(self, settings: BaseSettings) -> None:
+        defaults = Headers(settings.getdict("DEFAULT_REQUEST_HEADERS"))
+        self.defaults = {name: defaults.get(name) for name in _NAMES}
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> Self:
+        return cls(crawler.settings)
+
+    def fingerprint(self, request: Request) -> bytes:
+        headers = request.headers
+        own = [name for name, default in self.defaults.items() if headers.get(name, default) != default]
+        plain = fingerprint(request, include_headers=own or None)
+        turns, page = request.meta.get("browser"), request.meta.get("page")
+        if turns is None and page is None:
+            return plain
+        suffix = _described(turns or {}) + (b"" if page is None else b" page %d" % page)
+        return hashlib.sha1(plain + suffix).digest()  # noqa: S324  # as Scrapy's
+
+
+def _described(turns: dict[str, Any]) -> bytes:
+    """
+    >>> _described({"kind": "scroll", "wait": 3.0, "times": 2})
+    b'{"kind": "scroll", "times": 2}'
+    """
+    given = {name: turns[name] for name in _TURNS if turns.get(name) is not None}
+    return json.dumps(given, sort_keys=True).encode()
+
+
+_VALIDATORS = ("If-None-Match", "If-Modified-Since")
+
+
+class HttpCache(HttpCacheMiddleware):
+    """The downloader middleware that answers from the cache, and asks the portal whether a copy still holds.
+
+    Scrapy's gives an old copy when the connection fails, as if nothing had happened, and leaves a copy's validators on
+    the request, which a redirect then takes to another address.
+    """
+
+    def process_response(self, request: Request, response: Response) -> Request | Response:  # type: ignore[override]
+        copy = request.meta.get("cached_response")
+        answer = super().process_response(request, response)
+        _forget(request, copy)
+        return answer
+
+    def process_exception(self, request: Request, exception: Exception) -> None:  # type: ignore[override]
+        _forget(request, request.meta.pop("cached_response", None))
+
+
+def _forget(request: Request, copy: Response | None) -> None:
+    if copy is not None:
+        for name in _VALIDATORS:
+            request.headers.pop(name, None)
+
+
+_UNCERTAIN = {"dataloss", "partial", "download_stopped"}
+_ENDS = {b"json": (b"}", b"]"), b"xml": (b">",)}
+_SAYS_SOMETHING = (b"ETag", b"Last-Modified", b"Expires")
+
+
+class Policy(RFC2616Policy):
+    """Scrapy's RFC 2616 policy, for a copy of a catalogue that must not be wrong.
+
+    #. Only whole answers are kept: 200 and 203, no redirects, no robot checks, nothing that broke off.
+    #. An old copy never stands in for an answer that failed: the request is retried, and reported.
+    #. Without a lifetime from the server, the copy is asked about each time (``If-None-Match``): no guesses from
+       Last-Modified.
+    #. HTTPCACHE_ALWAYS_STORE: an answer without caching headers is used until HTTPCACHE_EXPIRATION_SECS.
+    """
+
+    def should_cache_response(self, response: Response, request: Request) -> bool:
+        return (
+            response.status in (200, 203)
+            and is_whole(response)
+            and b"*" not in b",".join(response.headers.getlist("Vary"))
+            and challenge(response) is None
+            and super().should_cache_response(response, request)
+        )
+
+    def is_cached_response_fresh(self, cachedresponse: Response, request: Request) -> bool:
+        if super().is_cached_response_fresh(cachedresponse, request):
+            return True
+        is_reload = b"no-cache" in self._parse_cachecontrol(request)
+        return self.always_store and not is_reload and self._says_nothing(cachedresponse)
+
+    def is_cached_response_valid(self, cachedresponse: Response, response: Response, request: Request) -> bool:
+        return response.status == 304
+
+    def _says_nothing(self, response: Response) -> bool:
+        directives = self._parse_cachecontrol(response)
+        return not (
+            {b"max-age", b"no-cache"} & directives.keys() or any(one in response.headers for one in _SAYS_SOMETHING)
+        )
+
+    def _compute_freshness_lifetime(self, response: Response, request: Request, now: float) -> float:
+        if b"max-age" in self._parse_cachecontrol(response) or b"Expires" in response.headers:
+            return super()._compute_freshness_lifetime(response, request, now)
+        return 0
+
+
+def is_whole(response: Response) -> bool:
+    """Return whether the answer is complete: the last character of JSON and XML shows it, not their length."""
+    if _UNCERTAIN.intersection(response.flags):
+        return False
+    kind = (response.headers.get("Content-Type") or b"").split(b";")[0].lower()
+    last = response.body[-64:].rstrip()[-1:]
+    return all(last in ends for name, ends in _ENDS.items() if name in kind)
+
 
 logger = logging.getLogger(__name__)
 
