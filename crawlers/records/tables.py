@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 def toml_table(package: str, name: str) -> dict[str, Any]:
     """Return a package's TOML file; the package may be in a zipped egg.
 
-    >>> toml_table("crawlers.records.values", "frequencies.toml")["de"]["DAILY"]
+    >>> toml_table("crawlers.records", "frequencies.toml")["de"]["DAILY"]
     ['täglich']
     """
     return tomllib.loads(_text(package, name))
@@ -23,7 +23,7 @@ def toml_table(package: str, name: str) -> dict[str, Any]:
 def csv_rows(package: str, name: str) -> Iterator[list[str]]:
     """Yield the rows of a package's CSV file, without its comments and its header.
 
-    >>> next(csv_rows("crawlers.records.values", "languages.csv"))
+    >>> next(csv_rows("crawlers.records", "languages.csv"))
     ['ar', 'arabic العربية']
     """
     rows = csv.reader(line for line in _text(package, name).splitlines() if not line.startswith("#"))

@@ -9,20 +9,23 @@ from crawlers.fields import specs
 from crawlers.items import Agent, Checksum, Dataset, Resource
 from crawlers.records import values
 from crawlers.records.checksums import checksum
+from crawlers.records.data_json.coverage import covered
 from crawlers.records.data_json.details import BY_KIND
 from crawlers.records.data_json.distribution import identify
 from crawlers.records.data_json.item import inherited
 from crawlers.records.dcat.themes import named_themes
 from crawlers.records.formats import file_type
 from crawlers.records.linked import AgentNames, LinkedRecord, agent_name, iri, related
+from crawlers.records.periods import any_period, between
 from crawlers.records.places import places
 from crawlers.records.record import Fields
-from crawlers.records.schema_org.coverage import region, temporal
+from crawlers.records.values import xsd_date
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from crawlers.items import Relation
+    from crawlers.items import Period, Relation
+
 
 _AGENTS = AgentNames("schema_org", parts=("givenName", "familyName"))
 _ROLES = {
@@ -241,3 +244,35 @@ _FILE = Fields.of(
     },
     without=("url", "access_url", "download_url", "format", "media_type"),
 )
+
+
+_TIMES = ("temporalCoverage", "temporal", "datasetTimeInterval")
+_PLACES = ("spatialCoverage", "spatial")
+_MOST = 1000
+_REGION = ("addressLocality", "addressRegion", "addressCountry")
+
+
+def temporal(fields: LinkedRecord) -> Period | None:
+    """Return the period from the first start to the last end: of intervals, dates, or objects with two ends."""
+    return covered(fields, "temporalCoverage", fields.many(*_TIMES)[:_MOST], _described_period)
+
+
+def _described_period(fields: LinkedRecord) -> Period | None:
+    """Return the period of an object; its name counts where it has no ends."""
+    texts = {name: fields.text(name) for name in ("startDate", "endDate")}
+    if any(texts.values()):
+        return between(xsd_date(texts["startDate"] or ""), xsd_date(texts["endDate"] or ""))
+    return next(filter(None, map(any_period, sorted(fields.texts("name")))), None)
+
+
+def region(fields: LinkedRecord) -> tuple[str | None, str | None, str | None]:
+    """Return country, state and city: of the first place that has an address, or is inside of others that are named."""
+    for where, value in fields.many(*_PLACES)[:_MOST]:
+        if isinstance(value, dict):
+            place = fields.node(where, value)
+            addresses = (place.node(*given) for given in place.many("address") if isinstance(given[1], dict))
+            for address in (*addresses, place):
+                city, state, country_ = map(address.text, _REGION)
+                if country_ or state or city:
+                    return country_, state, city
+    return None, None, None

@@ -12,7 +12,7 @@ from crawlers.records import dcat, values
 from crawlers.records.periods import any_period
 from crawlers.records.rdf.namespaces import DC, DCAT, DCT, TYPE
 from crawlers.records.rdf.terms import Literal
-from crawlers.records.xml.links import Link, address, landing_page, resources
+from crawlers.records.xml.links import Link, landing_page, resources, web_address
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -74,7 +74,7 @@ def _links(element: Any) -> Iterator[Link]:
     """Yield the links: those with a protocol, then the identifiers that are addresses."""
     for child in element.iterchildren(*_ELEMENTS):
         name = _name(child)
-        if name in _LINKS and (url := address(_text(child))):
+        if name in _LINKS and (url := web_address(_text(child))):
             protocol = child.get("protocol") or child.get("scheme") or ""
             yield Link(url, protocol.lower(), child.get("name"), child.get("description"), "", None)
     for text in _texts(element, *_IDENTIFIERS):

@@ -54,11 +54,13 @@ class Link(NamedTuple):
         return "=" in self.url and _SERVICE_QUERY.search(self.url.lower()) is not None
 
 
-def address(text: str) -> str | None:
+def web_address(text: str) -> str | None:
     """Return the web address that a record writes, also without its scheme.
 
-    >>> address("https://a.org/x.zip"), address("www.a.org/x.zip"), address("//server/x.shp"), address("www. a")
-    ('https://a.org/x.zip', 'http://www.a.org/x.zip', None, None)
+    >>> web_address("https://a.org/x.zip"), web_address("www.a.org/x.zip")
+    ('https://a.org/x.zip', 'http://www.a.org/x.zip')
+    >>> web_address("//server/x.shp"), web_address("www. a")
+    (None, None)
     """
     return values.url(f"http://{text.strip()}" if _WWW.match(text.strip()) else text)
 
