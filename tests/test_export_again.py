@@ -20,7 +20,7 @@ from crawlers.items import Agent, Dataset, Place, Relation, Resource, Service
 from crawlers.kinds.dcat.description import Descriptions
 from crawlers.records import dcat as rdf
 from crawlers.records.curation import Curation
-from crawlers.records.file_types import file_type
+from crawlers.records.formats import eu_file_type
 from crawlers.records.rdf.authorities import labels
 from crawlers.records.rdf.dcat_context import PREFIXES
 from crawlers.records.rdf.graphs import graph
@@ -176,7 +176,7 @@ def coded(value: str | None) -> str | None:
 
 
 def format_of(value: str | None) -> str | None:
-    known = file_type(value) if value else None
+    known = eu_file_type(value) if value else None
     return known.iri if known else value
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from crawlers.kinds.ckan import mapping as ckan_mapping
 from crawlers.records import data_json
-from crawlers.records.frequencies import frequency
+from crawlers.records.periods import frequency
 from tests.conftest import Crawl, options, scrapy
 from tests.site import Answer, Site
 

@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 import puremagic
 
 from crawlers.archive.services import exception, root_of
-from crawlers.records.file_types import file_type
-from crawlers.records.formats import best_format
+from crawlers.records.formats import best_format, eu_file_type
 from crawlers.records.tables import csv_rows
 from crawlers.safety.text import marked
 
@@ -159,7 +158,7 @@ def _claimed(text: str | None) -> list[_Type]:
     if not text or len(text) > _LONGEST:
         return []
     words = "".join(filter(str.isalnum, text.lower()))
-    known = file_type(text) or file_type(best_format([text]))
+    known = eu_file_type(text) or eu_file_type(best_format([text]))
     media_type = known.media_type if known else text.strip().lower()
     found = [one for one in _types().values() if words in one.names or one.media_type == media_type]
     return [*found, *([_unlisted(media_type)] if known and media_type not in _types() else [])]
@@ -197,14 +196,14 @@ def _claim(text: str) -> str:
     >>> _claim("csv"), _claim("text/csv"), _claim("Web\u202e app")
     ('CSV', 'CSV', 'Web app')
     """
-    known = file_type(text)
+    known = eu_file_type(text)
     if known:
         return known.code
     return " ".join("".join(one if one.isprintable() else " " for one in text[:_MOST_NAME]).split())
 
 
 def _name(media_type: str) -> str:
-    known = file_type(media_type)
+    known = eu_file_type(media_type)
     return known.code if known else best_format([media_type]) or media_type
 
 

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl, unquote, urlsplit
 
 from crawlers.records.addresses import without_session
-from crawlers.records.file_types import file_type
-from crawlers.records.formats import media_type
+from crawlers.records.formats import eu_file_type, media_type
 from crawlers.records.html_page import Page, tidy
 from crawlers.records.tables import toml_table
 from crawlers.safety.text import of_page
@@ -141,7 +140,7 @@ def _format(name: str) -> str:
     name = name.lower()
     if name in _table()["formats"]:
         return name
-    known = file_type(name) if "/" in name else None
+    known = eu_file_type(name) if "/" in name else None
     return known.code.lower() if known else name
 
 
@@ -155,7 +154,7 @@ def _names_data(name: str | None) -> bool:
     >>> _names_data("CSV"), _names_data("text/csv"), _names_data("text/html"), _names_data("the")
     (True, True, False, False)
     """
-    known = file_type(name)
+    known = eu_file_type(name)
     return known is not None and known.code.lower() in _table()["formats"]
 
 

@@ -11,8 +11,7 @@ from urllib.parse import parse_qsl, unquote, urlsplit, urlunsplit
 
 import orjson
 
-from crawlers.records.file_types import file_type
-from crawlers.records.formats import format_of_address
+from crawlers.records.formats import eu_file_type, format_of_address
 from crawlers.records.tables import toml_table
 
 if TYPE_CHECKING:
@@ -151,7 +150,7 @@ def _of_path(path: str, given: dict[str, str]) -> str | None:
 def _names_a_file(url: str) -> bool:
     """Return whether the address' suffix is one of a file, so that what the catalogue calls a service is none."""
     suffix = format_of_address(url)
-    known = file_type(suffix)
+    known = eu_file_type(suffix)
     return known is not None and known.code not in _PAGES
 
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import re
 from functools import cache, lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from crawlers.records import values
-from crawlers.records.file_types import file_type as known_file_type
 from crawlers.records.tables import csv_rows
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+
 
 _OGC = re.compile(r"\b(wms|wmts|wfs|wcs|wps|csw|sos|sta)\b", re.IGNORECASE)
 _OGC_STANDARD = re.compile(r"https?://www\.(?:opengeospatial\.org/standards|opengis\.net/def/serviceType/ogc)/([\w-]+)")
@@ -119,7 +119,7 @@ def stated_media_type(text: str) -> str | None:
     >>> stated_media_type("https://www.iana.org/assignments/media-types/application/zip"), stated_media_type("whatever")
     ('application/zip', None)
     """
-    known = None if (found := media_type(text)) else known_file_type(_last_part(text))
+    known = None if (found := media_type(text)) else eu_file_type(_last_part(text))
     return known.media_type if known else found
 
 
@@ -139,3 +139,40 @@ def format_of_address(url: str) -> str | None:
     found = _SUFFIX.search(url)
     suffix = found[1].lower() if found else ""
     return suffix.upper() if suffix and not suffix.isdigit() and suffix not in _PROGRAMS else None
+
+
+_LONGEST_NAME = 100
+AUTHORITY = "http://publications.europa.eu/resource/authority/file-type/"
+
+
+class FileType(NamedTuple):
+    code: str
+    media_type: str
+
+    @property
+    def iri(self) -> str:
+        return AUTHORITY + self.code
+
+
+def eu_file_type(name: str | None) -> FileType | None:
+    """Return the type of a format as portals write it, or a media type.
+
+    >>> eu_file_type("GeoJSON").iri
+    'http://publications.europa.eu/resource/authority/file-type/GEOJSON'
+    >>> eu_file_type("text/csv").code, eu_file_type("RDF_TURTLE").media_type, eu_file_type(".xlsx").code
+    ('CSV', 'text/turtle', 'XLSX')
+    >>> eu_file_type("HXL")
+    """
+    if not name or len(name) > _LONGEST_NAME:
+        return None
+    name = name.strip().lower()
+    return _by_name().get(name) or _by_name().get("".join(filter(str.isalnum, name)))
+
+
+@cache
+def _by_name() -> dict[str, FileType]:
+    return {
+        name: FileType(code, media_type)
+        for code, media_type, names in csv_rows(__package__, "file_types.csv")
+        for name in (*names.split(), media_type, "".join(filter(str.isalnum, code.lower())))
+    }

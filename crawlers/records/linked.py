@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any, Self
 from crawlers.fields import specs
 from crawlers.items import Agent, License, Relation
 from crawlers.records import values
-from crawlers.records.frequencies import frequency
 from crawlers.records.licenses import license as license_of
 from crawlers.records.licenses import stated
+from crawlers.records.periods import frequency
 from crawlers.records.record import Record, is_language
-from crawlers.records.relations import relation
+from crawlers.records.values import relation
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

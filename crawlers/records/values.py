@@ -4,7 +4,14 @@ from __future__ import annotations
 
 import re
 from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING
 from urllib.parse import quote, urlsplit
+
+from crawlers.items import Checksum, Relation
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
 
 _DATE = re.compile(
     r"([0-9]{4})(-[0-9]{2})?(-[0-9]{2})?"
@@ -199,3 +206,154 @@ def keywords(
     lists = (between if len(between.findall(each)) + 1 >= _FEWEST else _IN_NO_KEYWORD for each in texts)
     parts = (part for each, separators in zip(texts, lists, strict=True) for part in separators.split(each))
     return list(dict.fromkeys(filter(None, map(text, parts))))
+
+
+_LENGTHS = {32: "md5", 40: "sha1", 56: "sha224", 64: "sha256", 96: "sha384", 128: "sha512"}
+_VALUE = re.compile(r"(?:([a-z0-9-]{1,20}):)?([0-9a-f]{8,256})", re.IGNORECASE)
+
+
+def checksum(text: str | None, algorithm: str | None = None) -> Checksum | None:
+    """Return a checksum in hexadecimal; ``None`` for ETags and all else.
+
+    ``algorithm`` is a name (``SHA-256``) or SPDX's URI of it. It must fit the value's length.
+
+    >>> checksum("62c3691f2558c7788f1c4fb923c0ad60")
+    Checksum(algorithm='md5', value='62c3691f2558c7788f1c4fb923c0ad60')
+    >>> checksum("sha1:6F1E452320DAFBE9A5304AC77ED7A4FF79BFAFC3").algorithm
+    'sha1'
+    >>> checksum('W/"90a921cdd859fbbdfa5fa70a59009bab"'), checksum("cbf43926"), checksum("ab" * 16, "sha1")
+    (None, None, None)
+    >>> checksum("cbf43926", "crc32").algorithm
+    'crc32'
+    """
+    found = _VALUE.fullmatch(text.strip()) if text else None
+    if not found:
+        return None
+    value = found[2].lower()
+    by_length = _LENGTHS.get(len(value), "")
+    name = _name(algorithm or found[1]) or by_length
+    fits = name == by_length or name not in _LENGTHS.values()
+    return Checksum(algorithm=name, value=value) if name and fits else None
+
+
+def _name(algorithm: str | None) -> str:
+    bare = algorithm and algorithm.replace("#", "/").replace("_", "/").rpartition("/")[2]
+    return bare.lower().replace("-", "")[:20] if bare else ""
+
+
+_LONGEST_AMOUNT = 100
+_DISTANCE = re.compile(r"([0-9]{1,9}(?:\.[0-9]{1,9})?)(?:[eE]([-+]?[0-9]))? ?([^\W\d]{0,12})\.?")
+_METRES = {
+    **dict.fromkeys(("", "m", "meter", "meters", "metre", "metres", "metro", "metros", "mètres", "metri"), 1.0),
+    **dict.fromkeys(("km", "kilometer", "kilometers", "kilometre", "kilometres", "kilómetros"), 1000.0),
+    **dict.fromkeys(("cm", "centimeter", "centimeters", "centimetre", "centimetres"), 0.01),
+    **dict.fromkeys(("mm", "millimeter", "millimeters", "millimetre", "millimetres"), 0.001),
+    **dict.fromkeys(("ft", "foot", "feet"), 0.3048),
+}
+_DURATION = re.compile(
+    r"P(?=[0-9T])(?:[0-9]{1,6}Y)?(?:[0-9]{1,6}M)?(?:[0-9]{1,6}W)?(?:[0-9]{1,6}D)?"
+    r"(?:T(?=[0-9])(?:[0-9]{1,6}H)?(?:[0-9]{1,6}M)?(?:[0-9]{1,6}(?:\.[0-9]{1,9})?S)?)?"
+)
+
+
+def metres(text: str) -> float | None:
+    """Return a distance on the ground in metres; degrees and scales are none.
+
+    >>> metres("10"), metres("0.5 km"), metres("30 metres"), metres("3.0E1"), metres("1:5000"), metres("0.25 degrees")
+    (10.0, 500.0, 30.0, 30.0, None, None)
+    """
+    found = _DISTANCE.fullmatch(text.strip()) if len(text) <= _LONGEST_AMOUNT else None
+    unit = _METRES.get(found[3].casefold()) if found else None
+    if not found or unit is None:
+        return None
+    return round(float(f"{found[1]}e{found[2] or 0}") * unit, 9) or None
+
+
+def duration(text: str) -> str | None:
+    """Return an ISO 8601 duration.
+
+    >>> duration("p1d"), duration("PT15M"), duration("P"), duration("daily")
+    ('P1D', 'PT15M', None, None)
+    """
+    text = text.strip().upper() if len(text) <= _LONGEST_AMOUNT else ""
+    return text if _DURATION.fullmatch(text) else None
+
+
+_WITH_ADDRESS = re.compile(r"(https?://\S+)|(10\.[0-9]{4,9}/\S+)|(urn:[A-Za-z0-9-]{2,32}:\S+)")
+
+
+def relation(named: str, role: str = "relation", title: str | None = None) -> Relation | None:
+    """Return the relation that a text names: by its address, a DOI or a URN, else in words.
+
+    >>> relation("https://example.org/a", "source"), relation("10.5072/x").uri, relation("The census").title
+    (Relation(role='source', uri='https://example.org/a', title=None), 'https://doi.org/10.5072/x', 'The census')
+    """
+    written = text(named)
+    if not written:
+        return Relation(role=role, title=title) if title else None
+    found = _WITH_ADDRESS.fullmatch(written)
+    if not found:
+        return Relation(role=role, title=title or written)
+    return Relation(role=role, uri=f"https://doi.org/{found[2]}" if found[2] else written, title=title)
+
+
+def relations(texts: Iterable[str], role: str = "relation") -> list[Relation]:
+    """Return the relations that texts name."""
+    return [found for text in texts if (found := relation(text, role))]
+
+
+_EU = "http://publications.europa.eu/resource/authority/"
+_ADMS = "http://purl.org/adms/status/"
+_IRIS = re.compile(
+    r"https?://(?:publications\.europa\.eu/resource/authority/[a-z-]+/"
+    r"|data\.europa\.eu/r5r/availability/|purl\.org/adms/status/)([A-Za-z0-9_-]{1,60})/?"
+)
+
+_SAME = {"UNDERDEVELOPMENT": "DEVELOP"}
+"""ADMS's name of what has another one in the EU's vocabulary."""
+
+_TYPES = (
+    *("APROF", "CODE_LIST", "CORE_COMP", "DOMAIN_MODEL", "DSCRP_SERV", "GEOSPATIAL", "GLOSSARY", "HVD", "IEPD"),
+    *("MAPPING", "NAL", "ONTOLOGY", "RELEASE", "SCHEMA", "STATISTICAL", "SYNTAX_ECD_SCHEME", "SYNTHETIC_DATA"),
+    *("TAXONOMY", "TEST_DATA", "THESAURUS"),
+)
+_STATUSES = {
+    "COMPLETED": "Completed",
+    "DEPRECATED": "Deprecated",
+    "DEVELOP": "UnderDevelopment",
+    "WITHDRAWN": "Withdrawn",
+}
+"""ADMS's, which the released shapes ask for; DCAT-AP's text has the EU's codes."""
+_AVAILABILITIES = ("AVAILABLE", "EXPERIMENTAL", "STABLE", "TEMPORARY", "OP_DATPRO")
+
+
+def code(text: str) -> str:
+    """Return the code that an IRI of the EU's vocabularies, or of ADMS's statuses, ends with; others as they are.
+
+    >>> code("http://publications.europa.eu/resource/authority/planned-availability/STABLE")
+    'STABLE'
+    >>> code("http://purl.org/adms/status/Completed"), code("http://a.org/type/1"), code("raster")
+    ('COMPLETED', 'http://a.org/type/1', 'raster')
+    """
+    found = _IRIS.fullmatch(text) if "://" in text else None
+    if not found:
+        return text
+    written = found[1].upper()
+    return _SAME.get(written, written)
+
+
+def dataset_type(code: str | None) -> str | None:
+    """Return the EU's IRI of a type of datasets; the others of this kind return theirs.
+
+    >>> dataset_type("GEOSPATIAL"), dataset_type("raster")
+    ('http://publications.europa.eu/resource/authority/dataset-type/GEOSPATIAL', None)
+    """
+    return f"{_EU}dataset-type/{code}" if code in _TYPES else None
+
+
+def status(code: str | None) -> str | None:
+    return f"{_ADMS}{_STATUSES[code]}" if code in _STATUSES else None
+
+
+def availability(code: str | None) -> str | None:
+    return f"{_EU}planned-availability/{code}" if code in _AVAILABILITIES else None

@@ -11,7 +11,6 @@ from jmespath.functions import Functions as Standard  # type: ignore[import-unty
 from jmespath.functions import signature
 
 from crawlers.items import Checksum, Period
-from crawlers.records.checksums import checksum
 from crawlers.records.geometries import geometry
 from crawlers.records.languages import language
 from crawlers.records.markup import markdown
@@ -19,6 +18,7 @@ from crawlers.records.moment import written
 from crawlers.records.periods import any_period
 from crawlers.records.places import place
 from crawlers.records.record import parse
+from crawlers.records.values import checksum
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -9,17 +9,15 @@ from crawlers.fields import specs
 from crawlers.items import Agent, Dataset, License, Relation, Resource, Service
 from crawlers.kinds.api.functions import checksum_of, period_of
 from crawlers.records import values
-from crawlers.records.codes import code
 from crawlers.records.formats import file_type
-from crawlers.records.frequencies import frequency
 from crawlers.records.languages import languages
 from crawlers.records.licenses import license as license_of
 from crawlers.records.licenses import stated
 from crawlers.records.linked import ADDRESS, LinkedRecord
 from crawlers.records.linked import iri as iri_of
+from crawlers.records.periods import frequency
 from crawlers.records.places import places
-from crawlers.records.relations import relation
-from crawlers.records.resolutions import duration, metres
+from crawlers.records.values import code, duration, metres, relation
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping

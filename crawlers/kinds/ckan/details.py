@@ -5,14 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from crawlers.items import License, Relation, Service
-from crawlers.records.codes import code
-from crawlers.records.frequencies import frequency
 from crawlers.records.languages import languages
 from crawlers.records.licenses import license as license_of
+from crawlers.records.periods import frequency
 from crawlers.records.record import Fields, Record, parse
-from crawlers.records.relations import relation
-from crawlers.records.relations import relations as relations_of
-from crawlers.records.resolutions import duration, metres
+from crawlers.records.values import code, duration, metres, relation
+from crawlers.records.values import relations as relations_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -11,11 +11,11 @@ from crawlers import arguments
 from crawlers.items import Agent, Dataset, Place, Resource
 from crawlers.kinds.ckan import details, hdx
 from crawlers.records import values
-from crawlers.records.checksums import checksum
 from crawlers.records.lazy_dataset import LazyDataset
 from crawlers.records.periods import between, period
 from crawlers.records.places import country, places
 from crawlers.records.record import Fields, Record
+from crawlers.records.values import checksum
 
 if TYPE_CHECKING:
     from crawlers.items import Document, Period

@@ -17,7 +17,7 @@ from crawlers.operate.learn import labelled
 from crawlers.operate.learn.expected_value import DATES, EMAILS, Wanted, is_date
 from crawlers.operate.learn.field import learned
 from crawlers.operate.learn.resources import files
-from crawlers.records.file_types import file_type
+from crawlers.records.formats import eu_file_type
 from crawlers.records.html_page import text, tidy
 from crawlers.records.values import email
 
@@ -246,7 +246,7 @@ def _weight(sample: Sample, link: Any) -> int:
     ending = path.rpartition("/")[2].rpartition(".")[2]
     signs = (
         "download" in link.attrib,
-        "." in path and len(ending) <= 8 and file_type(ending) is not None and ending not in _METADATA,
+        "." in path and len(ending) <= 8 and eu_file_type(ending) is not None and ending not in _METADATA,
         bool(link.get("type")) and "html" not in link.get("type"),
         bool(_PRESSED.search(f"{text(link)} {link.get('title') or ''}")),
         any(
@@ -276,7 +276,7 @@ def _seen(sample: Sample, link: Any, others: list[Any]) -> Iterator[dict[str, st
 def _title_of(sample: Sample, row: Any, link: Any) -> str | None:
     for each in [*sample.css(_HEADINGS, row), link]:
         shown, said = text(each), tidy(each.get("title") or "")
-        if len(shown) >= _SHORTEST and file_type(shown) is None and not _PRESSED.fullmatch(shown):
+        if len(shown) >= _SHORTEST and eu_file_type(shown) is None and not _PRESSED.fullmatch(shown):
             return said if said and shown.startswith(said) else shown  # a label of the format may stand in it
     return None
 
@@ -284,7 +284,7 @@ def _title_of(sample: Sample, row: Any, link: Any) -> str | None:
 def _format_of(row: Any, link: Any) -> str | None:
     """Return the word of the row that is a format, that of the address first."""
     ending = urlsplit(link.get("href")).path.rpartition(".")[2].casefold()
-    words = [each for each in _WORDS.findall(text(row)[:2_000]) if file_type(each) is not None]
+    words = [each for each in _WORDS.findall(text(row)[:2_000]) if eu_file_type(each) is not None]
     same = [each for each in words if each.casefold() == ending]
     return next(iter([*same, *(each for each in words if each.isupper() or each[0].isupper())]), None)
 

@@ -5,12 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from crawlers.items import Relation, Service
-from crawlers.records.codes import code
-from crawlers.records.frequencies import frequency
 from crawlers.records.languages import languages
 from crawlers.records.linked import LinkedRecord, iri, related
+from crawlers.records.periods import frequency
 from crawlers.records.record import Fields
-from crawlers.records.resolutions import duration, metres
+from crawlers.records.values import code, duration, metres
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 
 from crawlers.items import Checksum, Resource
 from crawlers.records import values
-from crawlers.records.checksums import checksum
 from crawlers.records.data_json.catalogue import identity
 from crawlers.records.data_json.details import BY_KIND
 from crawlers.records.formats import file_type, protocol
 from crawlers.records.linked import LinkedRecord
 from crawlers.records.record import Fields
+from crawlers.records.values import checksum
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -13,10 +13,10 @@ from crawlers.records.data_json.details import BY_KIND, relations, samples
 from crawlers.records.data_json.distribution import resources
 from crawlers.records.dcat.rights import unanimous
 from crawlers.records.dcat.themes import named_themes
-from crawlers.records.frequencies import frequency
 from crawlers.records.licenses import agreed
 from crawlers.records.licenses import license as license_of
 from crawlers.records.linked import ADDRESS, AgentNames, LinkedRecord, iri
+from crawlers.records.periods import frequency
 from crawlers.records.places import places
 from crawlers.records.record import Fields
 

@@ -18,8 +18,8 @@ from crawlers.records.dcat.rights import access_rights, conforms_to, rights, sta
 from crawlers.records.dcat.spatial import spatial
 from crawlers.records.dcat.temporal import temporal
 from crawlers.records.dcat.themes import themes
-from crawlers.records.frequencies import frequency
 from crawlers.records.licenses import agreed
+from crawlers.records.periods import frequency
 from crawlers.records.rdf.namespaces import RDF, TIME, iris
 from crawlers.records.rdf.terms import Literal, is_blank
 from crawlers.records.record import Fields

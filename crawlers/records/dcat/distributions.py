@@ -10,7 +10,6 @@ from urllib.parse import unquote
 
 from crawlers.items import Resource
 from crawlers.records import values
-from crawlers.records.checksums import checksum as checksum_of
 from crawlers.records.dcat.dates import earliest, latest
 from crawlers.records.dcat.description import Description, in_order, properties
 from crawlers.records.dcat.details import BY_KIND
@@ -20,6 +19,7 @@ from crawlers.records.dcat.rights import access_rights, conforms_to, rights
 from crawlers.records.rdf.namespaces import DCAT, DCT, FOAF, SCHEMA, SCHEMA_HTTPS, SPDX, TYPE, iris
 from crawlers.records.rdf.terms import Literal, is_blank
 from crawlers.records.record import Fields
+from crawlers.records.values import checksum as checksum_of
 from crawlers.safety import bounds
 
 if TYPE_CHECKING:

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 from crawlers.fields import specs
 from crawlers.items import Agent, Checksum, Dataset, Resource
 from crawlers.records import values
-from crawlers.records.checksums import checksum
 from crawlers.records.data_json.coverage import covered
 from crawlers.records.data_json.details import BY_KIND
 from crawlers.records.data_json.distribution import identify
@@ -19,7 +18,7 @@ from crawlers.records.linked import AgentNames, LinkedRecord, agent_name, iri, r
 from crawlers.records.periods import any_period, between
 from crawlers.records.places import places
 from crawlers.records.record import Fields
-from crawlers.records.values import xsd_date
+from crawlers.records.values import checksum, xsd_date
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

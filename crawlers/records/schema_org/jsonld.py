@@ -1,4 +1,4 @@
-"""The JSON-LD of a page: its scripts parsed, in the plain shape of records, and the datasets among its nodes.""" 
+"""The JSON-LD of a page: its scripts parsed, in the plain shape of records, and the datasets among its nodes."""
 
 from __future__ import annotations
 

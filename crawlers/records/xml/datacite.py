@@ -18,7 +18,7 @@ from crawlers.records.formats import file_type
 from crawlers.records.languages import languages
 from crawlers.records.markup import markdown
 from crawlers.records.record import Record
-from crawlers.records.relations import relation
+from crawlers.records.values import relation
 from crawlers.records.xml.dublin_core import ACCESS
 
 if TYPE_CHECKING:

@@ -14,7 +14,6 @@ from crawlers.items import Agent, Dataset, License, Period, Place
 from crawlers.records import values
 from crawlers.records.dcat.themes import named_themes
 from crawlers.records.formats import media_type
-from crawlers.records.frequencies import frequency
 from crawlers.records.geometries import box as rectangle
 from crawlers.records.geometries import degrees, fault
 from crawlers.records.languages import language as tag_of
@@ -23,12 +22,11 @@ from crawlers.records.licenses import license as license_of
 from crawlers.records.licenses import stated
 from crawlers.records.linked import ADDRESS
 from crawlers.records.markup import markdown
-from crawlers.records.periods import between, envelope, is_reversed
+from crawlers.records.periods import between, envelope, frequency, is_reversed
 from crawlers.records.rdf.authorities import HIGH_VALUE, INSPIRE, authority
 from crawlers.records.record import Record
-from crawlers.records.relations import relation
-from crawlers.records.resolutions import duration, metres
 from crawlers.records.tables import csv_rows
+from crawlers.records.values import duration, metres, relation
 from crawlers.records.xml.links import Link, landing_page, resources, web_address
 
 if TYPE_CHECKING:

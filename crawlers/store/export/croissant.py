@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import IO, TYPE_CHECKING, Any
 
-from crawlers.records.file_types import file_type
+from crawlers.records.formats import eu_file_type
 from crawlers.safety import strict_json
 from crawlers.store.export.iris import iri, minted
 from crawlers.store.export.literals import plain
@@ -118,7 +118,7 @@ def _files(dataset: Dataset) -> Iterator[dict[str, Any]]:
 
 
 def _file(resource: Resource, name: str, address: str) -> dict[str, Any]:
-    known = file_type(resource.format)
+    known = eu_file_type(resource.format)
     checksum = {resource.checksum.algorithm: resource.checksum.value} if resource.checksum else {}
     return {"@type": "cr:FileObject", "@id": plain(name) or address} | _present(
         name=plain(resource.title) or plain(name),

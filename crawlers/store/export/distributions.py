@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from crawlers.records.file_types import file_type
+from crawlers.records.formats import eu_file_type
 from crawlers.records.rdf.namespaces import DCT
 from crawlers.store.export import nodes, vocabularies
 from crawlers.store.export.iris import iri
@@ -34,7 +34,7 @@ def identifier(resource: Resource) -> str | None:
 
 def format(about: Nodes, text: str) -> str | None:  # noqa: A001
     """Add a node for a format: of the EU's file types, else with its label."""
-    known, kind = file_type(text), DCT + "MediaTypeOrExtent"
+    known, kind = eu_file_type(text), DCT + "MediaTypeOrExtent"
     return about.node(known.iri, kind) if known else nodes.labelled(about, text, kind)
 
 

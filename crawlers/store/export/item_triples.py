@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from crawlers.fields import specs
 from crawlers.items import Dataset, Resource
-from crawlers.records import codes
+from crawlers.records import values
 from crawlers.records.rdf.namespaces import DCAT, DCT, ELI, FOAF, GEODCATAP, LOCN, PROV, RDFS, SCHEMA, SKOS, XSD, iris
 from crawlers.records.rdf.terms import is_blank
 from crawlers.store.export import distributions, nodes, vocabularies
@@ -219,9 +219,9 @@ _OWN: dict[str, Writer] = {
     "applicable_legislation": _each(_labelled(ELI + "LegalResource")),
     "hvd_categories": _each(lambda about, text: _concept(about, text, None)),
     "sample": _each(_sample),
-    "type": _coded(codes.dataset_type),
-    "status": _coded(codes.status),
-    "availability": _coded(codes.availability),
+    "type": _coded(values.dataset_type),
+    "status": _coded(values.status),
+    "availability": _coded(values.availability),
     "format": _one(distributions.format),
     "media_type": _one(distributions.media_type),
     "download_url": lambda _, text: [iri(text)],

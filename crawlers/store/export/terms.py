@@ -6,10 +6,9 @@ import re
 from typing import TYPE_CHECKING
 
 from crawlers.records import values
-from crawlers.records.file_types import AUTHORITY, file_type
-from crawlers.records.formats import media_type
-from crawlers.records.frequencies import frequency
+from crawlers.records.formats import AUTHORITY, eu_file_type, media_type
 from crawlers.records.languages import language
+from crawlers.records.periods import frequency
 from crawlers.records.rdf.namespaces import DCT, FOAF, GEO, RDF, RDFS, SCHEMA, SCHEMA_HTTPS, SKOS, TYPE, VCARD, XSD
 from crawlers.records.rdf.terms import Literal, Term, is_blank
 from crawlers.store.export import vocabularies
@@ -167,12 +166,12 @@ def _language(text: str) -> str | None:
 def _file_type(text: str) -> str | None:
     if named := media_type(text):
         return vocabularies.media_type(named)
-    known = file_type(text.removeprefix(AUTHORITY))
+    known = eu_file_type(text.removeprefix(AUTHORITY))
     return known.iri if known else None
 
 
 def _media_type(text: str) -> str | None:
-    known = media_type(text) or ((found := file_type(text.removeprefix(AUTHORITY))) and found.media_type)
+    known = media_type(text) or ((found := eu_file_type(text.removeprefix(AUTHORITY))) and found.media_type)
     return vocabularies.media_type(known) if known else None
 
 

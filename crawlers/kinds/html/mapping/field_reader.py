@@ -8,17 +8,14 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from crawlers.items import Agent, Flaw, Period
 from crawlers.kinds.html.mapping import confidence, dates, periods
 from crawlers.records import values
-from crawlers.records.codes import code
-from crawlers.records.frequencies import frequency
 from crawlers.records.languages import languages
 from crawlers.records.licenses import stated
 from crawlers.records.markup import markdown
-from crawlers.records.periods import envelope
+from crawlers.records.periods import envelope, frequency
 from crawlers.records.places import places_of
 from crawlers.records.record import Record
-from crawlers.records.relations import relations
-from crawlers.records.resolutions import duration, metres
 from crawlers.records.schema_org.item import AROUND_NAMES, name_beside
+from crawlers.records.values import code, duration, metres, relations
 
 if TYPE_CHECKING:
     from collections.abc import Callable
