@@ -27,7 +27,7 @@ from crawlers.kinds.html.rules.rules import FIELDS, RESOURCE_FIELDS
 from crawlers.operate.dashboard.api import answers
 from crawlers.records import data_json
 from crawlers.records import dcat as rdf
-from crawlers.records.data_json.details import BY_KIND as JSON_KINDS
+from crawlers.records.data_json.item import BY_KIND as JSON_KINDS
 from crawlers.records.dcat.details import BY_KIND as RDF_KINDS
 from crawlers.records.rdf.graphs import graph
 from crawlers.records.rdf.namespaces import DCAT, TYPE, iris

@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from crawlers import arguments
 from crawlers.arguments import Argument
 from crawlers.kinds.sparql import queries
-from crawlers.kinds.sparql.blanks import BlankNodes
 from crawlers.kinds.sparql.descriptions import Descriptions
-from crawlers.kinds.sparql.dialect import Datasets
-from crawlers.kinds.sparql.endpoint import Endpoint
+from crawlers.kinds.sparql.dialect import BlankNodes, Datasets
+from crawlers.kinds.sparql.queries import Endpoint
 from crawlers.listing.listed import ListedSpider
 from crawlers.listing.since import SINCE
 

@@ -8,10 +8,7 @@ from typing import TYPE_CHECKING, Any
 from crawlers.fields import specs
 from crawlers.items import Agent, Checksum, Dataset, Resource
 from crawlers.records import values
-from crawlers.records.data_json.coverage import covered
-from crawlers.records.data_json.details import BY_KIND
-from crawlers.records.data_json.distribution import identify
-from crawlers.records.data_json.item import inherited
+from crawlers.records.data_json.item import BY_KIND, covered, identify, inherited
 from crawlers.records.dcat.themes import named_themes
 from crawlers.records.formats import file_type
 from crawlers.records.linked import AgentNames, LinkedRecord, agent_name, iri, related

@@ -8,7 +8,7 @@ from crawlers.fields import specs
 from crawlers.items import Resource
 from crawlers.kinds.html.mapping.field_reader import BY_KIND, Entries
 from crawlers.kinds.html.rules.rules import RESOURCE_FIELDS
-from crawlers.records.data_json.distribution import identify
+from crawlers.records.data_json.item import identify
 from crawlers.records.formats import file_type
 from crawlers.records.schema_org.item import size
 
