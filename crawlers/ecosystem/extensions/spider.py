@@ -17,8 +17,8 @@ from crawlers.ecosystem.profiles import feed_fields
 from crawlers.exceptions import AnswerError, ArgumentError
 from crawlers.items import Extension
 from crawlers.kinds.ckan.api import API, identity
-from crawlers.kinds.ckan.packages import ROWS, PackageSpider
 from crawlers.kinds.ckan.query import Query
+from crawlers.kinds.ckan.spider import ROWS, PackageSpider
 from crawlers.listing.lister import Lister
 from crawlers.listing.spider import CatalogueSpider
 

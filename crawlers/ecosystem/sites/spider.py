@@ -21,8 +21,8 @@ from crawlers.ecosystem.sites.visit import Visit
 from crawlers.exceptions import AnswerError, ArgumentError
 from crawlers.items import Site
 from crawlers.kinds.ckan.api import API
-from crawlers.kinds.ckan.packages import ROWS, PackageSpider
 from crawlers.kinds.ckan.query import Query
+from crawlers.kinds.ckan.spider import ROWS, PackageSpider
 from crawlers.listing.lister import Lister
 from crawlers.listing.spider import source_name
 from crawlers.records.moment import now

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
@@ -14,23 +15,58 @@ from crawlers.kinds.ckan.api import identity
 from crawlers.kinds.ckan.dialect import Ask
 from crawlers.kinds.ckan.exports import Exports
 from crawlers.kinds.ckan.incremental import Changes, Incremental, is_cheaper_whole
-from crawlers.kinds.ckan.packages import ROWS, PackageSpider
 from crawlers.kinds.ckan.query import Query
 from crawlers.kinds.ckan.withdrawals import Ghosts, Gone
 from crawlers.listing.lister import Lister
 from crawlers.listing.since import SINCE
+from crawlers.listing.spider import CatalogueSpider
 from crawlers.listing.walk import Walk
 from crawlers.records.moment import now
 from crawlers.safety.tokens import token
 from crawlers.store.index.complete_runs import FILTERS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import AsyncIterator, Iterator
 
     from scrapy.crawler import Crawler
     from scrapy.http import Response
 
-    from crawlers.kinds.ckan.dialect import Output
+    from crawlers.kinds.ckan.api import API
+    from crawlers.kinds.ckan.dialect import Found, Output, Packages
+
+
+ROWS = Argument(
+    help="Datasets per listing request; a portal may return fewer.", parse=arguments.positive, default="1000"
+)
+"""The argument ``rows``, which the listing needs."""
+
+
+class PackageSpider(CatalogueSpider):
+    """A spider that lists packages with package_search: `CKANSpider` for one, which takes them as datasets.
+
+    Attributes:
+        portal: whose packages they are.
+        api: how the portal is asked.
+        dialect: what its pages are.
+        lister: what reads them.
+    """
+
+    portal: str | None = None
+    api: API
+    dialect: Packages
+    lister: Lister[Ask]
+
+    async def start(self) -> AsyncIterator[Any]:
+        for request in self.lister.begin():
+            yield request
+
+    def parse_page(self, response: Response, **_: Any) -> AsyncIterator[Found]:
+        """Yield what the first page of a listing leads to; for scrapy parse."""
+        return self.lister.answered(response, self.dialect.first().plain())
+
+    @abstractmethod
+    def parse_record(self, response: Response, record: Any, allowed: int, variant: int, position: int) -> Output:
+        """Yield what a record leads to, see `PackageCrawl`."""
 
 
 class CKANSpider(PackageSpider):
