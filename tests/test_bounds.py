@@ -25,7 +25,7 @@ from crawlers.exceptions import AnswerError
 from crawlers.kinds.api.static_tree import children
 from crawlers.kinds.dcat.page import RDFPage
 from crawlers.kinds.html.mapping import Page
-from crawlers.kinds.html.sitemap import parts
+from crawlers.kinds.html.sitemaps import parts
 from crawlers.records import xml
 from crawlers.records.rdf import apart
 from crawlers.records.rdf.formats import JSON_LD, JSON_LD_UP_TO_AN_ERROR, TURTLE

@@ -15,10 +15,10 @@ from crawlers.exceptions import AnswerError
 from crawlers.items import Dataset, Resource
 from crawlers.kinds.ckan import api, incremental
 from crawlers.kinds.ckan.dialect import Ask
-from crawlers.kinds.ckan.generic import CKAN
 from crawlers.kinds.ckan.incremental import is_same_stamp
 from crawlers.kinds.ckan.query import Query, among, filter_query, required, search
 from crawlers.kinds.ckan.questions import ById
+from crawlers.kinds.ckan.spider import CKAN
 from crawlers.listing import since
 from crawlers.listing.batches import Batch
 from crawlers.listing.faults import Fault

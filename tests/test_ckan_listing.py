@@ -16,8 +16,8 @@ from crawlers.ecosystem.extensions.generic import CKANExtensions
 from crawlers.exceptions import AnswerError
 from crawlers.kinds.ckan import api
 from crawlers.kinds.ckan.dialect import MOST_ALONE, Ask, Packages, Refusal, by_offset, of_failure, refused
-from crawlers.kinds.ckan.generic import CKAN
 from crawlers.kinds.ckan.query import Query
+from crawlers.kinds.ckan.spider import CKAN
 from crawlers.listing import ladder
 from crawlers.listing.crawl import Limits
 from crawlers.listing.evidence import Taken, after, decide

@@ -15,7 +15,7 @@ from itertools import cycle
 
 import pytest
 
-from crawlers.kinds.csw import generic
+from crawlers.kinds.csw import spider
 from tests import forked
 from tests.conftest import ROOT, Crawl, options, scrapy
 from tests.portal.csw import CSW, DCAT, GEODCAT, ISO, ISO_3, Catalogue, Record, records
@@ -36,7 +36,7 @@ def crawl_of(catalogue, output, given=None, **settings):
 
 def walk_of(catalogue, folder, **given):
     with Site(catalogue) as site:
-        return walk(generic.CSW, answers_of(site), folder, url=f"{site.url}/csw", **given)
+        return walk(spider.CSW, answers_of(site), folder, url=f"{site.url}/csw", **given)
 
 
 def ids(done):
@@ -532,7 +532,7 @@ def test_an_answer_in_another_encoding_than_it_says_is_read_and_told(tmp_path):
         return Answer(given.body.decode().encode("latin-1"), given.status, given.headers)
 
     with Site(answer) as site:
-        done = walk(generic.CSW, answers_of(site), tmp_path, url=f"{site.url}/csw")
+        done = walk(spider.CSW, answers_of(site), tmp_path, url=f"{site.url}/csw")
     assert [item.title for item in done.items] == ["Größe der Straßen"]
     assert [flaw.error for flaw in done.flaws] == [
         "Its encoding is not the declared one, and was guessed (cp1252): set `encoding`."

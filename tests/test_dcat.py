@@ -23,7 +23,7 @@ from scrapy.http import Response
 from crawlers.exceptions import AnswerError
 from crawlers.kinds.dcat.answer import read
 from crawlers.kinds.dcat.frontier import Frontier
-from crawlers.kinds.dcat.generic import DCAT
+from crawlers.kinds.dcat.spider import DCAT
 from tests import forked
 from tests.conftest import ROOT, Crawl, options, scrapy
 from tests.portal.dcat import SERIALISATIONS, Catalogue

@@ -13,7 +13,7 @@ import re
 import pytest
 
 from benchmarks import dcat_catalogue
-from crawlers.kinds.dcat.generic import DCAT
+from crawlers.kinds.dcat.spider import DCAT
 from crawlers.signals import KINDS
 from tests.cage import MIB, UNMEANT, Cage, kinds, lines
 from tests.conftest import Crawl

@@ -44,8 +44,7 @@ from crawlers.kinds.api.declaration import (
 from crawlers.kinds.api.file import shipped
 from crawlers.kinds.api.functions import NAMES as FUNCTIONS
 from crawlers.kinds.ckan.exports import LEVELS
-from crawlers.kinds.html.rules.paging import WAYS
-from crawlers.kinds.html.rules.rules import FIELDS, RESOURCE_FIELDS, Links, Paging, Rule, Rules
+from crawlers.kinds.html.rules import FIELDS, RESOURCE_FIELDS, WAYS, Links, Paging, Rule, Rules
 from crawlers.listing import evidence
 from crawlers.listing.state import RunState, stat
 from crawlers.operate.sources.source import REVIEWS

@@ -21,9 +21,8 @@ from crawlers.kinds.api import file
 from crawlers.kinds.api.mapping import Reading
 from crawlers.kinds.ckan import mapping as ckan
 from crawlers.kinds.html.mapping import Page, dataset, document
-from crawlers.kinds.html.mapping.synonyms import fields as labelled
-from crawlers.kinds.html.rules import loads
-from crawlers.kinds.html.rules.rules import FIELDS, RESOURCE_FIELDS
+from crawlers.kinds.html.mapping.vocabulary import fields as labelled
+from crawlers.kinds.html.rules import FIELDS, RESOURCE_FIELDS, loads
 from crawlers.operate.dashboard.api import answers
 from crawlers.records import data_json
 from crawlers.records import dcat as rdf

@@ -8,9 +8,9 @@ from unittest.mock import Mock
 import pytest
 from scrapy.http import TextResponse
 
-from crawlers.kinds.oai import generic
+from crawlers.kinds.oai import spider
 from crawlers.kinds.oai.answer import OAIError, page
-from crawlers.kinds.oai.dialect import OAI, Question, ordered
+from crawlers.kinds.oai.dialect import ListRecords, Question, ordered
 from crawlers.listing import ladder
 from crawlers.listing.walk import Walk
 from crawlers.records import xml
@@ -111,7 +111,7 @@ def test_a_page_of_pycsw_is_continued_with_the_prefix_beside_the_token():
     assert not here.is_dated  # its datestamps are empty, so windows would lose records
     with pytest.raises(OAIError) as error:
         answer("pycsw-ListIdentifiers_missing_metadata_prefix")
-    dialect = OAI(None, None)
+    dialect = ListRecords(None, None)
     there = ladder.climbed(Walk(ask=here, pages=1), dialect.fault(error.value, None, Walk(ask=here)), dialect)
     assert there.ask.parameters == {"resumptionToken": "11", "metadataPrefix": "iso19139"}
 
@@ -123,14 +123,14 @@ def test_four_pages_that_repeat_two_records_are_not_a_whole_list(tmp_path):
         body = (REAL / f"{name}.xml").read_bytes() if (name := next(names, "")) else b""
         return response(request, body, 200 if name else 500, {"Content-Type": "text/xml"})
 
-    done = walk(generic.OAI, answers, tmp_path, url="https://example.org/oai", prefix="oai_dc")
+    done = walk(spider.OAI, answers, tmp_path, url="https://example.org/oai", prefix="oai_dc")
     assert (done.evidence, len(done.items), len(done.errors)) == ({}, 1, 1)
     assert done.errors[0].kind in ("paging", "http")
 
 
 def test_a_large_repository_is_read_in_windows():
     here = Question(earliest="2014-02-03T14:41:33Z").behind(answer("zenodo-list_identifiers-0"))
-    window = ladder.split(Walk(ask=here, total=1_337_969), OAI(Mock(**{"records.count.return_value": 0}), None))
+    window = ladder.split(Walk(ask=here, total=1_337_969), ListRecords(Mock(**{"records.count.return_value": 0}), None))
     assert (window.ask.begin, window.ask.token, window.stated) == ("", "", 1_337_969)
     assert "2014-02-03" < window.ask.until < "2015"
 

@@ -14,8 +14,8 @@ from typing import Any
 
 import pytest
 
-from crawlers.kinds.html.generic import HTML
 from crawlers.kinds.html.rules import loads
+from crawlers.kinds.html.spider import HTML
 from tests import forked
 from tests.conftest import ROOT, Crawl, json_lines, options, scrapy
 from tests.portal.html.catalogue import HTMLCatalogue

@@ -9,11 +9,10 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
-from crawlers.kinds.html import postback, unread
-from crawlers.kinds.html.generic import HTML
-from crawlers.kinds.html.paging import cursor_link, letters, next_link, offered
-from crawlers.kinds.html.rules import loads
-from crawlers.kinds.html.rules.rules import Paging
+from crawlers.kinds.html import forms, unread
+from crawlers.kinds.html.paging import cursor_link, letters, linked_pages, next_link
+from crawlers.kinds.html.rules import Paging, loads
+from crawlers.kinds.html.spider import HTML
 from crawlers.records.html_page import Page
 from tests.site import Answer
 from tests.test_html_odd import Pages, harvest, html, judged, links
@@ -413,7 +412,7 @@ SELECTS = [
 
 @pytest.mark.parametrize(("text", "last"), SELECTS)
 def test_selects(text, last):
-    found = postback.dropdown(Page(text, URL), 2)
+    found = forms.dropdown(Page(text, URL), 2)
     assert (found and found.last) == last
 
 
@@ -427,10 +426,10 @@ CHOICES = [
 @pytest.mark.parametrize(("text", "address"), CHOICES)
 def test_what_a_select_asks_for(text, address):
     page = Page(text.format(options(2)), URL)
-    found = postback.dropdown(page, 2)
-    form = postback.turned(page, found, 3)
+    found = forms.dropdown(page, 2)
+    form = forms.turned(page, found, 3)
     assert (form and form.url.removeprefix("https://example.org")) == address
-    assert postback.turned(page, found, 4) is None
+    assert forms.turned(page, found, 4) is None
 
 
 CURSORS = [
@@ -474,10 +473,13 @@ def test_rows_of_letters(text, count):
 
 
 def test_pages_that_a_pager_offers():
-    assert max(offered(Page('<a href="?page=1">1</a> 2 <a href="?page=3">3</a> <a href="?page=17">17</a>', URL))) == 17
-    assert offered(Page('<a href="?tag=7">3</a> <a href="?tag=12">4</a>', URL)) == {}
-    assert offered(Page('<a href="/2019">2019</a> <b>2020</b> <a href="/2021">2021</a>', URL)) == {}, "an archive"
-    assert offered(Page('<a href="?size=10">10</a> <a href="?size=20">20</a>', URL)) == {}
+    assert (
+        max(linked_pages(Page('<a href="?page=1">1</a> 2 <a href="?page=3">3</a> <a href="?page=17">17</a>', URL)))
+        == 17
+    )
+    assert linked_pages(Page('<a href="?tag=7">3</a> <a href="?tag=12">4</a>', URL)) == {}
+    assert linked_pages(Page('<a href="/2019">2019</a> <b>2020</b> <a href="/2021">2021</a>', URL)) == {}, "an archive"
+    assert linked_pages(Page('<a href="?size=10">10</a> <a href="?size=20">20</a>', URL)) == {}
 
 
 # What contradicts, and what was never tried

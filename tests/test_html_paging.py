@@ -8,8 +8,7 @@ import pytest
 
 from crawlers.kinds.html import words
 from crawlers.kinds.html.paging import counted, next_link, numbered_link
-from crawlers.kinds.html.rules import loads
-from crawlers.kinds.html.rules.rules import Paging
+from crawlers.kinds.html.rules import Paging, loads
 from crawlers.records.html_page import Page
 
 URL = "https://example.org/list?page=2"

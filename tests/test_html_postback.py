@@ -8,7 +8,7 @@ from urllib.parse import parse_qsl
 
 import pytest
 
-from crawlers.kinds.html.postback import offered, postback
+from crawlers.kinds.html.forms import postback, posted_pages
 from crawlers.kinds.html.rules import loads
 from crawlers.records.html_page import Page
 
@@ -232,7 +232,7 @@ def test_the_body_byte_for_byte():
 def test_encodings(head, attributes, encoding, expected):
     value = "é你" if "gbk" in attributes else "é€你"  # Python's gbk has no euro
     html = f'{head}<form method=post {attributes}><input name=q value="{value}">{link("Next", "n")}</form>'
-    found = postback(Page(html, URL), paging(), 2, encoding)
+    found = postback(Page(html, URL, encoding), paging(), 2)
     assert found.body == expected + b"&__EVENTTARGET=n&__EVENTARGUMENT="
 
 
@@ -312,4 +312,4 @@ OFFERED = [
 @pytest.mark.parametrize(("pager", "numbers"), OFFERED)
 def test_pages_that_a_pager_of_forms_offers(pager, numbers):
     page = Page(f"<form method=post>{STATE}{pager}</form>", URL)
-    assert sorted(set(offered(page))) == numbers
+    assert sorted(set(posted_pages(page))) == numbers

@@ -12,12 +12,11 @@ import pytest
 from scrapy.http import HtmlResponse
 
 from crawlers.exceptions import AnswerError, RulesError
-from crawlers.kinds.html.generic import HTML
+from crawlers.kinds.html.dialect import Ask, Search, SessionError
+from crawlers.kinds.html.forms import button_of, form_of
 from crawlers.kinds.html.mapping import Page
-from crawlers.kinds.html.rules import loads
-from crawlers.kinds.html.rules.rules import SearchForm
-from crawlers.kinds.html.search_form import Search, SessionError, button_of, form_of
-from crawlers.kinds.html.turn import Ask
+from crawlers.kinds.html.rules import SearchForm, loads
+from crawlers.kinds.html.spider import HTML
 from tests.test_html import catalogue, harvest, judged, killed_and_resumed, rules  # noqa: F401 -- fixtures
 from tests.test_html_odd import links
 from tests.test_resume import left

@@ -8,8 +8,8 @@ from time import process_time
 import pytest
 
 from crawlers.exceptions import AnswerError
-from crawlers.kinds.html import sitemap
-from crawlers.kinds.html.sitemap import parts, read
+from crawlers.kinds.html import sitemaps
+from crawlers.kinds.html.sitemaps import parts, read
 
 URL = "https://example.org/maps/sitemap.xml"
 A, B = "https://example.org/set/a", "https://example.org/set/b"
@@ -77,8 +77,8 @@ def test_a_text_sitemap(ends):
 
 
 def test_nothing_listed_is_no_mistake():
-    assert read(f"<urlset {SPACE}/>".encode(), URL) == sitemap.Sitemap()
-    assert read(b"", URL) == sitemap.Sitemap()
+    assert read(f"<urlset {SPACE}/>".encode(), URL) == sitemaps.Sitemap()
+    assert read(b"", URL) == sitemaps.Sitemap()
 
 
 def test_an_entry_without_an_address_is_a_flaw():
@@ -127,7 +127,7 @@ WRONG = [
     (b"\x89PNG\r\n\x1a\n" + bytes(range(256)), "not_sitemap"),
     (b"<urlset>" + b"<a>" * 100_000, "not_sitemap"),
     (f"{BOMB}]><urlset><url><loc>/&a8;</loc></url></urlset>".encode(), "unsafe_xml"),
-    (gzip.compress(b"<urlset>" + b" " * (sitemap.SITEMAP_MAXSIZE + 1), 1, mtime=0), "too_large"),
+    (gzip.compress(b"<urlset>" + b" " * (sitemaps.SITEMAP_MAXSIZE + 1), 1, mtime=0), "too_large"),
 ]
 
 

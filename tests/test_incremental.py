@@ -12,7 +12,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
-from crawlers.kinds.ckan.generic import CKAN
+from crawlers.kinds.ckan.spider import CKAN
 from crawlers.listing.since import since
 from crawlers.records import moment
 from tests.conftest import scrapy

@@ -300,7 +300,7 @@ def test_a_kind_of_another_package_comes_after_the_projects_own(others):
         ("nowhere.at.all:KIND", "The kind of catalogue 'x' (nowhere.at.all:KIND) is left out: ModuleNotFoundError: No"),
         (f"{HERE}:MISSING", "is left out: AttributeError: "),
         (f"{HERE}:NO_KIND", "is left out: it is a str, not a crawlers.kind.Kind."),
-        (f"{HERE}:TWIN", "Two kinds of catalogue are named 'ckan': that of crawlers.kinds.ckan.generic is used"),
+        (f"{HERE}:TWIN", "Two kinds of catalogue are named 'ckan': that of crawlers.kinds.ckan.spider is used"),
     ],
 )
 def test_a_broken_kind_loses_itself_alone(others, caplog, value, says):

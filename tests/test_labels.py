@@ -6,12 +6,10 @@ from time import process_time
 
 import pytest
 
-from crawlers.kinds.html.mapping import Page, adjacent_value, confidence, document
-from crawlers.kinds.html.mapping.label_similarity import alike, equality
-from crawlers.kinds.html.mapping.labels import labels
-from crawlers.kinds.html.mapping.normalise import key
-from crawlers.kinds.html.mapping.search import Search
-from crawlers.kinds.html.mapping.synonyms import fields, synonyms, words
+from crawlers.kinds.html.mapping import Page, confidence, document
+from crawlers.kinds.html.mapping.document import Search
+from crawlers.kinds.html.mapping.labels import labels, text_of
+from crawlers.kinds.html.mapping.vocabulary import alike, equality, fields, key, synonyms, words
 from crawlers.kinds.html.rules import Rule, loads
 
 URL = "https://example.org/d/1"
@@ -20,19 +18,17 @@ KEYWORDS = Rule(name="keywords", by_label=True, many=True)
 
 
 def found(html: str) -> list[tuple[str, list[str]]]:
-    return [(one.text, [adjacent_value.written(value) for value in one.values]) for one in labels(Page(html, URL))]
+    return [(one.text, [text_of(value) for value in one.values]) for one in labels(Page(html, URL))]
 
 
 def marked(html: str) -> list[tuple[str, list[str]]]:
     page = Page(html, URL)
-    return [
-        (one.text, [adjacent_value.written(value) for value in one.values]) for one in labels(page) if one.is_marked
-    ]
+    return [(one.text, [text_of(value) for value in one.values]) for one in labels(page) if one.is_marked]
 
 
 def value(html: str, rule: Rule = LICENSE, *others: Rule) -> list[str]:
     given = Search(Page(html, URL), (rule, *others)).find(rule).values
-    return [adjacent_value.written(one) if isinstance(one, list) else one for one in given]
+    return [text_of(one) if isinstance(one, list) else one for one in given]
 
 
 def likeness(label: str, rule: Rule) -> float:
@@ -103,8 +99,8 @@ def test_rules_see_the_labels_that_there_are(layout: str) -> None:
     html, _ = LAYOUTS[layout]
     rules = tuple(Rule(name=name, by_label=True) for name in ("license", "title", "frequency"))
     search = Search(Page(html, URL), rules)
-    quick = {(one.key, *map(adjacent_value.written, one.values)) for labels in search._equal.values() for one in labels}
-    every = {(one.key, *map(adjacent_value.written, one.values)) for one in labels(Page(html, URL))}
+    quick = {(one.key, *map(text_of, one.values)) for labels in search._equal.values() for one in labels}
+    every = {(one.key, *map(text_of, one.values)) for one in labels(Page(html, URL))}
     words = frozenset().union(*(synonyms(rule.name) for rule in rules))
     assert {one for one in quick if one[0] in words and len(one) > 1} == {one for one in every if one[0] in words}
 

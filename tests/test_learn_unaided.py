@@ -11,8 +11,7 @@ import pytest
 
 from crawlers.fields import specs
 from crawlers.items import Dataset, Resource
-from crawlers.kinds.html import rdfa
-from crawlers.kinds.html.mapping import Page, dataset
+from crawlers.kinds.html.mapping import Page, dataset, rdfa
 from crawlers.kinds.html.mapping.document import document
 from crawlers.kinds.html.rules import loads
 from crawlers.operate.learn import Sample, learn, listing

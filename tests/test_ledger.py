@@ -18,7 +18,7 @@ from crawlers.components.resume.records import listed_among, planned_among
 from crawlers.components.resume.scheduler import Hosts, restored_request, stored_request
 from crawlers.exceptions import JobError, JobFinished
 from crawlers.extensions.report import Report
-from crawlers.kinds.ckan.generic import CKAN
+from crawlers.kinds.ckan.spider import CKAN
 
 IDENTITY = {"spider": "one", "arguments": {}}
 

@@ -17,7 +17,7 @@ from crawlers import signals
 from crawlers.arguments import Argument
 from crawlers.components.resume import Job
 from crawlers.exceptions import AnswerError
-from crawlers.kinds.html.generic import HTML
+from crawlers.kinds.html.spider import HTML
 from crawlers.listing import confirmation, since, withdrawals
 from crawlers.listing.confirmation import Confirmation, Fate, GoneRecords
 from crawlers.listing.crawl import Limits

@@ -13,9 +13,8 @@ import pytest
 from crawlers.exceptions import RulesError
 from crawlers.items import Agent, Dataset, License, Period, Place
 from crawlers.kinds.html.mapping import Page, dataset, document, missing
-from crawlers.kinds.html.mapping.dates import date
-from crawlers.kinds.html.mapping.files import size
-from crawlers.kinds.html.mapping.periods import period
+from crawlers.kinds.html.mapping.dates import date, period
+from crawlers.kinds.html.mapping.item import size
 from crawlers.kinds.html.rules import loads
 from crawlers.records.html_page import LONGEST, text
 

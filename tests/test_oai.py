@@ -17,7 +17,7 @@ from unittest.mock import patch
 
 import pytest
 
-from crawlers.kinds.oai import generic
+from crawlers.kinds.oai import spider
 from crawlers.kinds.oai.answer import Answer as OAIAnswer
 from crawlers.kinds.oai.answer import Record
 from crawlers.kinds.oai.dialect import Question
@@ -59,7 +59,7 @@ class Then(datetime):
 
 def walked(repository, folder, **given) -> Walked:
     with Site(repository) as site, patch("crawlers.kinds.oai.dialect.datetime", Then):
-        return walk(generic.OAI, answers_of(site), folder, url=f"{site.url}/oai", **given)
+        return walk(spider.OAI, answers_of(site), folder, url=f"{site.url}/oai", **given)
 
 
 def names(done: Crawl) -> list[str]:

@@ -12,7 +12,7 @@ import time
 
 import pytest
 
-from crawlers.kinds.ckan.generic import CKAN
+from crawlers.kinds.ckan.spider import CKAN
 from tests import forked
 from tests.conftest import ROOT, json_lines, options
 from tests.portal.odd import HTML, Answer, OddPortal, Request

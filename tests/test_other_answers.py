@@ -6,7 +6,7 @@ import pytest
 from scrapy.http import HtmlResponse, TextResponse
 
 from crawlers.kind import registered
-from crawlers.kinds.dcat.generic import DCAT
+from crawlers.kinds.dcat.spider import DCAT
 from crawlers.listing import other_answers
 from tests.conftest import FAST, Crawl, options, scrapy
 from tests.site import Answer, Site

@@ -6,8 +6,7 @@ import time
 
 import pytest
 
-from crawlers.kinds.html import rdfa
-from crawlers.kinds.html.mapping import Page, dataset, document
+from crawlers.kinds.html.mapping import Page, dataset, document, rdfa
 from crawlers.kinds.html.rules import loads
 from crawlers.records.rdf.namespaces import DCT
 from crawlers.records.rdf.terms import Graph

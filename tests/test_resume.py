@@ -16,7 +16,7 @@ from scrapy.utils.test import get_crawler
 
 from crawlers.components.resume.job import FORMAT
 from crawlers.components.resume.scheduler import restored_request, stored_request
-from crawlers.kinds.ckan.generic import CKAN
+from crawlers.kinds.ckan.spider import CKAN
 from tests import forked
 from tests.conftest import ROOT, Crawl, options, scrapy
 from tests.waiting import HANG, until

@@ -16,9 +16,7 @@ import pytest
 
 from crawlers.exceptions import RulesError
 from crawlers.kinds.html.mapping import Page
-from crawlers.kinds.html.rules import Paging, Rules, load, loads
-from crawlers.kinds.html.rules.rules import FIELDS, MANY, RESOURCE_FIELDS
-from crawlers.kinds.html.rules.selectors import from_css
+from crawlers.kinds.html.rules import FIELDS, MANY, RESOURCE_FIELDS, Paging, Rules, from_css, load, loads
 from tests.conftest import ROOT
 
 EXAMPLE = Path(__file__).parent.parent / "catalogues" / "example.toml"
@@ -562,7 +560,7 @@ BOMB = """
 import sys
 from crawlers.exceptions import AnswerError
 from crawlers.records.html_page import Page
-from crawlers.kinds.html.rules import xpath
+from crawlers.safety import xpath
 xpath.XPATH_SECONDS = 0.5
 page = Page("<p><a href=x>x</a></p>" * 20_000, "https://example.org/")
 bomb = "//*[count(//*[count(//*) > 1]) > 1]"

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from crawlers.exceptions import RulesError
-from crawlers.kinds.html.feed import html_of
+from crawlers.kinds.html.answer import html_of
 from crawlers.kinds.html.mapping import Page, dataset, document
 from crawlers.kinds.html.rules import loads
 from tests.conftest import ROOT, Crawl, options, scrapy

@@ -16,8 +16,8 @@ from scrapy.http import TextResponse
 from crawlers.exceptions import AnswerError
 from crawlers.kinds.sparql import answers, queries
 from crawlers.kinds.sparql.descriptions import Descriptions
-from crawlers.kinds.sparql.generic import SPARQL
 from crawlers.kinds.sparql.queries import Endpoint as Where
+from crawlers.kinds.sparql.spider import SPARQL
 from crawlers.listing.batches import Batch
 from crawlers.listing.faults import Fault as Why
 from crawlers.operate.sources import load

@@ -155,11 +155,11 @@ def _reached(name: str, imports: dict[str, set[str]]) -> set[str]:
 def test_a_text_that_names_a_module_is_an_import():
     given = (
         "crawlers.operate.console",
-        "crawlers.kinds.ckan.generic:CKAN",
+        "crawlers.kinds.ckan.spider:CKAN",
         "crawlers.signals.KINDS",
         "crawlers.kinds.",
     )
-    there = ["crawlers.operate.console", "crawlers.kinds.ckan.generic", "crawlers.signals", "crawlers.kinds"]
+    there = ["crawlers.operate.console", "crawlers.kinds.ckan.spider", "crawlers.signals", "crawlers.kinds"]
     assert [_module_of(text) for text in given] == there
     assert not any(map(_module_of, ("crawlers", "scrapy.http", "see crawlers.kinds.", "https://crawlers.kinds/")))
 
@@ -212,7 +212,7 @@ def test_a_spider_is_a_declaration():
 def _undeclared(spider: type[CatalogueSpider]) -> list[str]:
     """Return what keeps a spider from being a declaration."""
     is_there = {
-        "another file": Path(inspect.getfile(spider)).stem in (spider.name.replace("-", "_"), "generic"),
+        "another file": Path(inspect.getfile(spider)).stem in (spider.name.replace("-", "_"), "generic", "spider"),
         "no kind of catalogue": issubclass(spider, CatalogueSpider),
         "no docstring": bool(spider.__doc__),
         "state on a class": not any(isinstance(value, list | dict | set) for value in vars(spider).values()),

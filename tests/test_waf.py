@@ -22,8 +22,8 @@ from crawlers.exceptions import AnswerError
 from crawlers.kinds.waf.detection import WAFDetector
 from crawlers.kinds.waf.dialect import Folders
 from crawlers.kinds.waf.folder import entries
-from crawlers.kinds.waf.generic import WAF
 from crawlers.kinds.waf.records import opened
+from crawlers.kinds.waf.spider import WAF
 from crawlers.operate.sources.detect import Detection
 from crawlers.records.xml import record
 from tests.conftest import Crawl, options, scrapy

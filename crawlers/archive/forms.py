@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from crawlers.exceptions import AnswerError, RulesError
 from crawlers.kinds.html.answer import page_of
-from crawlers.kinds.html.form import fields, filled, value_of
-from crawlers.kinds.html.rules.selectors import from_css
+from crawlers.kinds.html.forms import fields, filled, value_of
+from crawlers.kinds.html.rules import from_css
 from crawlers.records import toml
 from crawlers.records.addresses import absolute, host
 from crawlers.records.toml import Table

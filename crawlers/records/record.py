@@ -4,7 +4,7 @@
 Views know how another source holds its values: `crawlers.records.linked.LinkedRecord` those of data.json and
 schema.org,
 `crawlers.records.dcat.description.Description` those of a node in RDF, and
-`crawlers.kinds.html.mapping.field_reader.Entries` those that were found on a page.
+`crawlers.kinds.html.mapping.item.Entries` those that were found on a page.
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@ from crawlers.kind import Kind
 KIND = Kind(
     name="ckan",
     title="CKAN portal",
-    spider="crawlers.kinds.ckan.generic:CKAN",
+    spider="crawlers.kinds.ckan.spider:CKAN",
     address="portal",
     example="https://demo.ckan.org",
     readers=dict.fromkeys(("package_search", "package_show"), "crawlers.kinds.ckan.mapping:read"),

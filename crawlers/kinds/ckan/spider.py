@@ -216,3 +216,9 @@ def _about(record: Any) -> dict[str, str | None]:
     found = record if isinstance(record, dict) else {}
     texts = {name: found.get(name) for name in ("name", "title")}
     return {f"dataset_{name}": value if isinstance(value, str) else None for name, value in texts.items()}
+
+
+class CKAN(CKANSpider):
+    """Any CKAN portal, the one that -a portal= names."""
+
+    name = "ckan"

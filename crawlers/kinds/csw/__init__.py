@@ -5,7 +5,7 @@ from crawlers.kind import Kind
 KIND = Kind(
     name="csw",
     title="CSW catalogue service",
-    spider="crawlers.kinds.csw.generic:CSW",
+    spider="crawlers.kinds.csw.spider:CSW",
     address="url",
     is_at_root=False,
     example="https://example.org/geonetwork/srv/eng/csw",

@@ -64,3 +64,9 @@ class CSWSpider(ListedSpider):
 
     def make_dialect(self) -> GetRecords:
         return GetRecords(self, str(self.url))
+
+
+class CSW(CSWSpider):
+    """Any catalogue service (CSW), the one that -a url= names."""
+
+    name = "csw"

@@ -5,7 +5,7 @@ from crawlers.kind import Kind
 KIND = Kind(
     name="dcat",
     title="DCAT catalogue",
-    spider="crawlers.kinds.dcat.generic:DCAT",
+    spider="crawlers.kinds.dcat.spider:DCAT",
     address="url",
     is_at_root=False,
     example="https://example.org/catalog.ttl",

@@ -69,3 +69,9 @@ class DCATSpider(ListedSpider):
     def make_dialect(self) -> DCATDialect:
         address = str(self.url)
         return DCATDialect(self, address, self.make_page, Changes(self, address, self.withdrawals))
+
+
+class DCAT(DCATSpider):
+    """Any catalogue that publishes DCAT, at the address that -a url= gives."""
+
+    name = "dcat"

@@ -5,7 +5,7 @@ from crawlers.kind import Kind
 KIND = Kind(
     name="html",
     title="HTML catalogue",
-    spider="crawlers.kinds.html.generic:HTML",
+    spider="crawlers.kinds.html.spider:HTML",
     address="rules",
     example="catalogues/example.toml",
     takes_file=True,

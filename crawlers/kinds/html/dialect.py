@@ -4,21 +4,22 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import replace
+import secrets
+from collections import Counter
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from scrapy import Request
-from w3lib.url import canonicalize_url
+from w3lib.url import canonicalize_url, safe_url_string
 
 from crawlers.components.resume.records import see_all
 from crawlers.exceptions import AnswerError
-from crawlers.kinds.html import turn, unread
+from crawlers.kinds.html import forms, paging, unread, words
 from crawlers.kinds.html.answer import page_of
 from crawlers.kinds.html.links import dataset_links, follow_links, foreign
+from crawlers.kinds.html.pages import GONE, GonePages
 from crawlers.kinds.html.paging import counted, is_index_of, letters
 from crawlers.kinds.html.totals import printed, total
-from crawlers.kinds.html.turn import Ask
-from crawlers.kinds.html.withdrawals import GONE, GonePages
 from crawlers.listing import other_answers
 from crawlers.listing.dialect import Dialect, Traits
 from crawlers.listing.faults import Fault, Rung
@@ -30,14 +31,157 @@ if TYPE_CHECKING:
 
     from scrapy.http import Response
 
+    from crawlers.kinds.html.forms import Form
     from crawlers.kinds.html.links import Link
-    from crawlers.kinds.html.mapping import Page
-    from crawlers.kinds.html.search_form import Search
+    from crawlers.kinds.html.rules import Paging, Rules, SearchForm
     from crawlers.listing.crawl import Crawl
+    from crawlers.records.html_page import Page
 
-_LOOKED_AT = 50
-"""Pages of a listing that are looked at again where they seem to have shifted."""
+
+_AHEAD = 50  # pages whose addresses are kept
+_LOOKED_AT = 50  # pages of a listing that are looked at again where they seem to have shifted
 _MOST_STRANGERS = 100  # error lines for one page
+_FRAME = 50  # links of the first page
+_IDLE = 3  # times that a button is pressed in vain
+_OF_TURNS = ("kind", "xpath", "script", "first", "step", "wait")
+_ENDS = {
+    "button": ("gone", "disabled"),
+    "buttons": ("gone", "disabled"),
+    "scroll": ("unchanged",),
+    "script": ("false",),
+}
+"""The ``Page-End`` of a browser's page that shows that there is no further page."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ask:
+    """What a page of a listing is asked by, and what the pages before it showed.
+
+    Args:
+        start: the address that the listing begins at.
+        url: the page's own; empty for the form that the listing is behind.
+        body: of a POST, in Latin-1; ``None`` for a GET.
+        times: how often a browser turns the page at ``url``.
+        number: the page's, from 1.
+        link_text: the text of the link that led here, where its shape alone showed what it was.
+        offered: the highest page that a pager has named so far.
+        ahead: numbers and addresses of later pages: what a script loads may come without the pager.
+        frame: digests of what all pages before link to; ``None`` if there is none yet.
+        gap: the first of the pages in a row without any dataset.
+        digest: of the page before: what it linked to.
+        digests: of the first pages, in order.
+        before: of the first look, if this is the second one.
+        left: what the first look left, as a clause.
+        session: names the session that the page is of, and its cookies.
+        process: the one that sent the form, whose cookies are its own.
+        is_in_session: whether the form was posted, so that its pages are of a session.
+    """
+
+    start: str
+    url: str = ""
+    body: str | None = None
+    times: int = 0
+    number: int = 1
+    link_text: str = ""
+    offered: int = 1
+    ahead: tuple[tuple[int, str], ...] = ()
+    frame: tuple[int, ...] | None = None
+    gap: int | None = None
+    digest: str = ""
+    digests: tuple[str, ...] = ()
+    before: tuple[str, ...] | None = None
+    left: str = ""
+    session: str = ""
+    process: str = ""
+    is_in_session: bool = False
+
+    def to(self, form: Form | None) -> Ask | None:
+        """Return what is asked for by a form."""
+        if form is None:
+            return None
+        body = form.body.decode("latin-1") if form.method == "POST" else None
+        return replace(self, url=form.url, body=body, link_text="")
+
+    def at(self, page: Page, address: str | None, link_text: str = "") -> Ask | None:
+        """Return what is asked for by a link of a page."""
+        if not address:
+            return None
+        return replace(self, url=safe_url_string(address, page.encoding or "utf-8"), link_text=link_text)
+
+    def behind(self, page: Page) -> Ask:
+        """Return the ask of a page, with what its pager offers: how many pages, and where they are."""
+        numbers, choice = paging.linked_pages(page), forms.dropdown(page, self.number)
+        kept = [(item, address) for item, address in {**dict(self.ahead), **numbers}.items() if item > self.number]
+        highest = max([self.offered, *numbers, *forms.posted_pages(page), len(choice.values) if choice else 1])
+        links = unread.frame(page)
+        common = links[:_FRAME] if self.frame is None else tuple(link for link in links if link in self.frame)
+        return replace(self, offered=highest, ahead=tuple(kept[:_AHEAD]), frame=common)
+
+
+def following(page: Page, rules: Rules, after: Ask) -> Ask | None:
+    """Return the next page; ``None`` if this page shows none.
+
+    Args:
+        after: this page's, with the number of the next.
+    """
+    after = replace(after, body=None, times=0)
+    way = rules.paging
+    if way.in_browser:
+        return replace(after, url=after.start, times=after.number - 1)
+    if way.is_counted:
+        return replace(after, url=paging.counted(after.start, way, after.number - 1))
+    if not way.is_promised:
+        return None
+    found = next(filter(None, promised(page, way, after)), None)
+    if found or not rules.form or way.kind != "next":
+        return found
+    return next(promised(page, replace(way, kind="postback"), after), None)  # what a form brought may go on by another
+
+
+def promised(page: Page, way: Paging, after: Ask) -> Iterator[Ask | None]:
+    """Yield the next page by the rules, else, if they name nothing, by whatever looks like a pager."""
+    number = way.first + way.step * (after.number - 1)
+    if way.kind == "postback":
+        yield after.to(forms.postback(page, way, number))
+    else:
+        is_numbered = way.kind == "numbers"
+        yield after.at(page, paging.numbered_link(page, way, number) if is_numbered else paging.next_link(page, way))
+    if way.xpath is None and way.text is None:  # page numbers, a select, a link by its shape
+        yield after.at(page, paging.linked_pages(page).get(after.number) or dict(after.ahead).get(after.number))
+        choice = forms.dropdown(page, after.number - 1)
+        yield after.to(forms.turned(page, choice, after.number)) if choice else None
+        link = paging.cursor_link(page, after.link_text) if after.link_text or after.number == 2 else None
+        yield after.at(page, link.address, link.text) if link else None
+
+
+# Pages that a browser turns
+
+
+def _turns(response: Response) -> int:
+    """Return how often a browser turned the page."""
+    found = response.headers.get("Page-Turns") or b""
+    return int(found) if found.isdigit() else 0
+
+
+def _has_ended(response: Response, kind: str) -> bool:
+    """Return whether a browser's page shows that there is no further one, if what should turn it has done so before.
+
+    A button that stays and does nothing must have been pressed three times, while no request of the page failed.
+    """
+    end, idle = response.headers.get("Page-End") or b"", response.headers.get("Page-Idle") or b""
+    is_idle = end == b"unchanged" and kind in ("button", "buttons") and idle.isdigit() and int(idle) >= _IDLE
+    return is_idle or end.decode("latin-1") in _ENDS.get(kind, ())
+
+
+def _in_browser(way: Paging, times: int) -> dict[str, Any]:
+    """Return the page turns as data: the ``browser`` of a request's meta."""
+    if not way.in_browser:
+        return {"kind": None, "times": 0, "wait": way.wait}
+    texts = [way.text] if way.text else [] if way.xpath else list(words.more())
+    return {"texts": texts, "times": times} | {name: getattr(way, name) for name in _OF_TURNS}
+
+
+# The listings
 
 
 def _is_another_page(fault: Fault) -> bool:
@@ -146,7 +290,7 @@ class Listings(LinkedDatasets[Ask]):
         if ask.session:
             meta |= {"cookiejar": ask.session, "page": int(ask.session, 16)}
         if "listing" in self.site.browser:
-            meta["browser"] = turn.browser(self.paging, ask.times)
+            meta["browser"] = _in_browser(self.paging, ask.times)
         priority = -1 if self.crawl.args["max_resources"] else 1  # first: a listing changes within hours
         if ask.body is None:
             return Request(ask.url, meta=meta, priority=priority)
@@ -251,50 +395,42 @@ class _Reading:
         self.fault: AnswerError | None = None
 
     def page(self) -> ListingPage[Ask]:
+        walk, ask, ids = self.walk, self.ask, [link.id for link in self.links]
         stated = total(self.shown, self.site)
-        self.total = self.walk.total if stated is None else stated
-        self.new = self._new()
-        self.here = self._behind()
+        self.total = walk.total if stated is None else stated
+        name = walk.name if walk.lap == 1 else f"second look {walk.name}"
+        self.new = see_all(self.crawl.records, [each for each in ids if "\0" not in each], name, walk.key)
+        digest = hashlib.sha256(json.dumps(ids).encode()).hexdigest()[:16] if ids else ""
+        self.is_repeated = bool(digest) and digest == ask.digest and not self.paging.in_browser and ask.number > 1
+        is_read_once = not self.paging.in_browser and walk.came >= walk.reached
+        self.has_moved = is_read_once and 0 < len(self.new) < len(ids)
+        digests = (*ask.digests, digest) if len(ask.digests) < _LOOKED_AT else ask.digests
+        gap = None if ids else ask.gap or ask.number
+        self.here = replace(ask, gap=gap, digest=digest, digests=digests).behind(self.shown)
         self._check()
         self.walks = self._offers(follow_links(self.shown, self.site))
         onward = self._following()
         is_indexed = onward is None and self._is_indexed()
-        is_closed = onward is None and self.has_led and not (self.links or self.walk.came or self.fault)
-        if self._is_last(onward) and self.fault is None and not is_closed:
+        is_closed = onward is None and self.has_led and not (ids or walk.came or self.fault)
+        is_last = onward is None or (not self.new and walk.stale + 1 >= self.paging.patience)
+        if is_last and self.fault is None and not is_closed:
             self._conclude(is_indexed=is_indexed)
-        left = [Offer("left", f"{self.walk.name} page {self.ask.number}", why_not=self.left)] if self.left else []
+        left = [Offer("left", f"{walk.name} page {ask.number}", why_not=self.left)] if self.left else []
         return ListingPage(
             entries=[Entry(link.id, {"id": link.id}, reading=link) for link in self.links],
             next=onward,
             ask=self.here,
-            came=0 if self.paging.is_counted and not self.new and not self.is_full else len(self.links),
+            came=0 if self.paging.is_counted and not self.new and not self.is_full else len(ids),
             total=stated,
             printed=self._printed(onward),
             is_new=bool(self.new),
-            turns=turn.made(self.response) if self.paging.in_browser else int(is_indexed) or None,
+            turns=_turns(self.response) if self.paging.in_browser else int(is_indexed) or None,
             end="declared" if self.paging.kind == "none" else "closed" if is_closed else "",
             offers=[*self.walks, *left],
             has_moved=self.has_moved,
             gaps=self.gaps,
             fault=self.fault,
         )
-
-    def _new(self) -> set[str]:
-        """Return the datasets that this look has on no earlier page."""
-        name = self.walk.name if self.walk.lap == 1 else f"second look {self.walk.name}"
-        ids = [link.id for link in self.links if "\0" not in link.id]
-        return see_all(self.crawl.records, ids, name, self.walk.key)
-
-    def _behind(self) -> Ask:
-        """Return the ask of this page, with what it showed."""
-        ask, digest = self.ask, _digest(self.links)
-        self.is_repeated = bool(digest) and digest == ask.digest and not self.paging.in_browser and ask.number > 1
-        is_read_once = not self.paging.in_browser and self.walk.came >= self.walk.reached
-        self.has_moved = is_read_once and 0 < len(self.new) < len(self.links)
-        digests = (*ask.digests, digest) if len(ask.digests) < _LOOKED_AT else ask.digests
-        gap = None if self.links else ask.gap or ask.number
-        there = replace(ask, gap=gap, digest=digest, digests=digests)
-        return turn.seen(self.shown, there)
 
     @property
     def seen(self) -> int:
@@ -323,7 +459,7 @@ class _Reading:
             self._report("paging", message, self.request)
         if number == 2 and self.is_repeated:
             self._fail("paging", f"page 2 of {name} lists what page 1 does: does [paging] name what turns the page?")
-        if turn.is_short(self.response, number - 1):
+        if b"Page-End" in self.response.headers and _turns(self.response) < number - 2:
             message = f"{name} ended after fewer than the {number - 2} page turns that were possible before"
             self._report("paging", message, self.request)
 
@@ -368,7 +504,7 @@ class _Reading:
         is_over = self.is_repeated or (self.is_all and not self.new)
         if is_over or (self.walk.lap > 1 and self.ask.number >= _LOOKED_AT):
             return None
-        onward = turn.following(self.shown, self.site, replace(self.here, number=self.ask.number + 1))
+        onward = following(self.shown, self.site, replace(self.here, number=self.ask.number + 1))
         is_page = onward is not None and onward.body is None and not onward.times
         if onward is None or (is_page and canonicalize_url(onward.url) == canonicalize_url(onward.start)):
             return None
@@ -379,10 +515,6 @@ class _Reading:
         left = self.here.left or unread.beside(self.shown, self.site, self.ask.number, onward.url)
         self.here = replace(self.here, left=left)
         return replace(onward, left=left)
-
-    def _is_last(self, onward: Ask | None) -> bool:
-        """Return whether nothing follows this page: there is no way on, or patience is at its end."""
-        return onward is None or (not self.new and self.walk.stale + 1 >= self.paging.patience)
 
     def _printed(self, onward: Ask | None) -> int | None:
         """Return how many datasets the page prints; what the rules call the total counts alone."""
@@ -408,8 +540,7 @@ class _Reading:
             message = f"{name} lists its {self.seen} datasets in another order on each look: some may be missing"
             self._fail("paging", message)
         elif kind != "none":
-            is_nothing = here.gap == 1 and not walk.above and not is_indexed
-            self.gaps += is_nothing  # which is told of the whole catalogue
+            self.gaps += here.gap == 1 and not walk.above and not is_indexed  # which is told of the whole catalogue
             self.left = self._left()
             if self.is_repeated and self.is_full and not (self.left or self.is_all):
                 self._fail("paging", f"{name} gives the same pages again after {self.seen} datasets")
@@ -419,7 +550,7 @@ class _Reading:
         read, offered = self.ask.number - self.is_repeated, self.here.offered
         if offered > read:
             return f"its pager offers page {offered}, and {read} {'was' if read == 1 else 'were'} read"
-        if self.paging.in_browser and turn.made(self.response) and not turn.has_ended(self.response, self.paging.kind):
+        if self.paging.in_browser and _turns(self.response) and not _has_ended(self.response, self.paging.kind):
             return "a further turn changes nothing, though nothing says that this is the last page"
         if self.is_all or self.here.left:
             return "" if self.is_all else self.here.left
@@ -432,6 +563,101 @@ class _Reading:
         return not has_moved or self.here.digests == (self.ask.before or ())[: len(self.here.digests)]
 
 
-def _digest(links: Sequence[Link]) -> str:
-    text = json.dumps([link.id for link in links])
-    return hashlib.sha256(text.encode()).hexdigest()[:16] if links else ""
+_ENDED = frozenset((400, 401, 403, 405, 409, 412, 419, 422, 440, 498, 500))
+"""Statuses that servers give for a token or a session that they do not know."""
+_RENEWALS = 3
+"""How often a process begins a listing again whose session seems to end."""
+
+
+class SessionError(AnswerError):
+    """The session that a page is of has ended."""
+
+
+class Search:
+    """Sends the form that listings are behind, and knows when its session has ended.
+
+    Attributes:
+        rule: what the rules say of the form.
+        process: tells this process's sessions from those of one that was killed, whose cookies are gone.
+        sessions: the session that this process believes, and the process that it is of, by listing.
+        renewals: how often this process has begun each listing again.
+    """
+
+    def __init__(self, crawl: Crawl, site: Rules, rule: SearchForm) -> None:
+        self.crawl, self.site, self.rule = crawl, site, rule
+        self.process = secrets.token_hex(4)
+        self.sessions: dict[str, tuple[str, str]] = {}
+        self.renewals: Counter[str] = Counter()
+
+    def request(self, ask: Ask) -> Request:
+        """Return the request for the page of the form, with the cookies of a new session."""
+        meta = {"dont_cache": True, "cookiejar": secrets.token_hex(8), "page": int(ask.session or "0", 16)}
+        return Request(ask.start, meta=meta, priority=1)
+
+    def sent(self, response: Response, ask: Ask) -> Ask:
+        """Return what the form of a page sends, which begins a session.
+
+        Raises:
+            AnswerError: there is no such form, or it leads to another host.
+        """
+        page = page_of(response)
+        form = forms.form_of(page, self.rule)
+        there = {element.get("name") for element in forms.fields(page, form)} - {None}
+        for name, _ in self.rule.fields:
+            if name not in there:  # a script may add it
+                known = ", ".join(sorted(there))[:500]
+                self.crawl.logger.warning("%s: the form has no field %r; it has: %s", page.url, name, known)
+        button = forms.button_of(page, form, self.rule.button)
+        to = ask.to(forms.filled(page, form, changes=self.rule.fields, button=button))
+        if to is None or not self.site.follows(to.url):
+            where = to.url if to else form.get("action")
+            raise AnswerError("offsite", f"the form leads to {where}: name its host in `hosts` if that is right")
+        session = response.meta["cookiejar"]
+        self.sessions[ask.start] = (session, self.process)
+        return replace(to, session=session, process=self.process, is_in_session=to.body is not None)
+
+    # A session that has ended
+
+    def is_current(self, ask: Ask) -> bool:
+        """Return whether a page counts: after a kill, the form and a page of results may both be pending."""
+        own = (ask.session, ask.process)
+        return self.sessions.get(ask.start, own) == own
+
+    def check(self, ask: Ask, page: Page | None) -> None:
+        """Believe the session of a page.
+
+        Args:
+            page: what came, if it links to no dataset.
+
+        Raises:
+            SessionError: it has ended.
+        """
+        if self._is_over(ask, page, None):
+            raise SessionError("refused", "the session has ended")
+        self.sessions[ask.start] = (ask.session, ask.process)
+
+    def is_of_session(self, error: AnswerError, ask: Ask, status: int | None) -> bool:
+        """Return whether a page did not come because its session has ended."""
+        return isinstance(error, SessionError) or self._is_over(ask, None, status)
+
+    def renew(self, ask: Ask) -> str:
+        """Return the name under which a listing begins again: what an earlier session still brings is dropped."""
+        self.renewals[ask.start] += ask.start in self.sessions
+        message = "%s: the session has ended at page %s: sending the form again"
+        self.crawl.logger.info(message, ask.start, ask.number)
+        session = secrets.token_hex(8)
+        self.sessions[ask.start] = (session, "")
+        return session
+
+    def _is_over(self, ask: Ask, page: Page | None, status: int | None) -> bool:
+        is_own = ask.start in self.sessions
+        if ask.is_in_session and ask.process != self.process:
+            return True
+        if self.renewals[ask.start] >= _RENEWALS or (ask.number == 1 and is_own):
+            return False
+        if page is None or status in _ENDED:
+            return status in _ENDED
+        try:
+            return forms.form_of(page, self.rule) is not None
+        except AnswerError:
+            return False

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from crawlers.kinds.html.rules import Rules
     from crawlers.records.html_page import Page
 
+
 _PORTS = {"http": 80, "https": 443}
 _SESSION = re.compile(
     r"phpsessid|j?session_?id|aspsessionid\w*|asp\.net_sessionid|cfid|cftoken|zenid|osc?sid|utm_\w+"

@@ -1,30 +1,36 @@
-"""Datasets' pages -> items."""
+"""Datasets' pages -> items: requested, read with the RDF that they link to, and asked again if a listing lacks them."""
 
 from __future__ import annotations
 
 import hashlib
 import re
+from contextlib import closing
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from functools import cached_property
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlsplit
 
 from scrapy import Request
 
 from crawlers.components.politeness import failures
+from crawlers.components.resume.records import received
 from crawlers.exceptions import AnswerError
-from crawlers.kinds.html import own_fields
+from crawlers.kinds.dcat.answer import read
 from crawlers.kinds.html.answer import page_of
 from crawlers.kinds.html.links import canonical, chosen, has_no_id
+from crawlers.kinds.html.links import dataset_id as identify
 from crawlers.kinds.html.mapping import dataset, document, missing
-from crawlers.kinds.html.rdf import LinkedRDF
-from crawlers.kinds.html.rdf import link as rdf_link
+from crawlers.listing.confirmation import Confirmation, Fate
+from crawlers.listing.spider import in_turns
+from crawlers.listing.withdrawals import CONTROLS
 from crawlers.records.moment import now
+from crawlers.records.rdf import formats
 from crawlers.safety import strict_json
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import AsyncIterator, Callable, Iterator
 
     from scrapy.http import Response
     from twisted.python.failure import Failure
@@ -33,6 +39,16 @@ if TYPE_CHECKING:
     from crawlers.kinds.html.links import Link
     from crawlers.kinds.html.rules import Rules
     from crawlers.listing.crawl import Crawl
+    from crawlers.listing.withdrawals import Withdrawals
+    from crawlers.records.html_page import Page
+    from crawlers.signals import Stage
+    from crawlers.store.index import Held
+
+
+_MOST = 10_000  # datasets of one file that are searched for the page's own
+GONE = (404, 410)
+SOURCES = ("html", "schema_org", "rdf", "schema_org+html", "rdf+html")
+"""The ``metadata_source`` of a record that began with a page."""
 
 
 class DatasetPages:
@@ -44,7 +60,7 @@ class DatasetPages:
         own: the fields that the spider's class says in Python.
     """
 
-    def __init__(self, crawl: Crawl, site: Rules, own: own_fields.Methods) -> None:
+    def __init__(self, crawl: Crawl, site: Rules, own: Callable[[Page], dict[str, Any]]) -> None:
         self.crawl, self.site, self.own = crawl, site, own
         self.linked_rdf = LinkedRDF(crawl, site, self.items)
 
@@ -66,7 +82,11 @@ class DatasetPages:
         request = self.request(link.url, link.id, self.parse_dataset, self.dataset_failed)
         if modified:
             request = request.replace(cb_kwargs={**request.cb_kwargs, "modified": modified})
-        yield _conditional(request, validator) if validator else request
+        if validator:  # on the condition that the page differs from the version on disk
+            name = "If-None-Match" if validator.endswith('"') else "If-Modified-Since"
+            meta = {**request.meta, "handle_httpstatus_list": [304], "dont_cache": True}
+            request = request.replace(headers={**request.headers, name: validator}, meta=meta)
+        yield request
 
     def request(self, url: str, dataset_id: str, callback: Any, errback: Any, **meta: Any) -> Request:
         """Return the request for a dataset's page."""
@@ -129,7 +149,7 @@ class DatasetPages:
             raise AnswerError("missing_field", f"the dataset's page leads to {response.url}, which is no dataset")
         page = page_of(response)
         found = document(page, self.site)
-        found["fields"] |= own_fields.read(self.own, page)
+        found["fields"] |= self.own(page)
         needs_rdf = self.site.rdf or found.keys().isdisjoint(("schema_org", "rdf"))
         return found, rdf_link(page, self.site) if needs_rdf else None
 
@@ -180,13 +200,6 @@ def _report_unread(
     crawl.failed("parse", error, request, http_status=status, dataset_id=dataset_id, missing="dataset")
 
 
-def _conditional(request: Request, validator: str) -> Request:
-    """Return the request on the condition that the page differs from the version on disk."""
-    name = "If-None-Match" if validator.endswith('"') else "If-Modified-Since"
-    meta = {**request.meta, "handle_httpstatus_list": [304], "dont_cache": True}
-    return request.replace(headers={**request.headers, name: validator}, meta=meta)
-
-
 def _slug(url: str, dataset_id: str) -> str | None:
     """Return the readable end of an address, for the file's name.
 
@@ -204,10 +217,215 @@ def _slug(url: str, dataset_id: str) -> str | None:
 def validator(response: Response, modified: str | None) -> str:
     """Return what shows a later crawl whether the page has changed: sitemap's date, ETag or Last-Modified, or ""."""
     values = [(response.headers.get(name) or b"").decode("latin-1").strip() for name in ("ETag", "Last-Modified")]
-    return (f"lastmod={modified} " if modified and _is_past(modified) else "") + next(filter(None, values), "")
+    day, over = modified or "", (datetime.now(UTC) - timedelta(days=2)).date().isoformat()
+    # a day that is over everywhere: what changes again on the same day has the same date
+    is_past = bool(re.fullmatch(r"\d{4}-\d\d-\d\d[^\s#]{0,30}", day)) and day[:10] < over
+    return (f"lastmod={modified} " if is_past else "") + next(filter(None, values), "")
 
 
-def _is_past(day: str) -> bool:
-    """Return whether a day is over everywhere: what changes again on the same day has the same date."""
-    over = (datetime.now(UTC) - timedelta(days=2)).date().isoformat()
-    return bool(re.fullmatch(r"\d{4}-\d\d-\d\d[^\s#]{0,30}", day)) and day[:10] < over
+# The RDF that a dataset's page links to
+
+
+def rdf_link(page: Page, rules: Rules) -> str | None:
+    """Return the address of the page's RDF: the rule's, else that of ``<link rel="alternate">``."""
+    if rules.rdf and rules.rdf.xpath:
+        name = rules.rdf.attr or "href"
+        given = (each if isinstance(each, str) else each.get(name) or "" for each in page.find(rules.rdf.xpath))
+        return next(filter(None, map(page.absolute, given)), None)
+    if not rules.structured:
+        return None
+    offered: dict[Any, str] = {}
+    for element in page.find("//link[@href and @type and contains(concat(' ', @rel, ' '), ' alternate ')]"):
+        format_ = formats.by_media_type(element.get("type"))
+        address = page.absolute(element.get("href"))
+        if format_ is not None and address:
+            offered.setdefault(format_, address)
+    ranked = (offered[format_] for format_ in formats.FORMATS if format_ in offered)
+    return next(filter(rules.follows, ranked), None)
+
+
+class LinkedRDF:
+    """Requests the RDF that a dataset's page links to, and adds its description to the page's document.
+
+    The spider has it as an attribute: its callbacks are stored so.
+
+    Args:
+        items: yields the item of a page's document: `DatasetPages.items`.
+    """
+
+    def __init__(self, crawl: Crawl, site: Rules, items: Callable[..., Iterator[Dataset]]) -> None:
+        self.crawl, self.site, self.items = crawl, site, items
+
+    def request(self, link: str, about: dict[str, Any]) -> Request:
+        """
+        Args:
+            about: the arguments of `items`.
+        """
+        return Request(
+            link,
+            headers={"Accept": formats.ACCEPT},
+            callback=self.parse_rdf,
+            errback=self.rdf_failed,
+            cb_kwargs=about,
+            meta={"spool": True},
+            priority=1,
+        )
+
+    async def parse_rdf(self, response: Response, **about: Any) -> AsyncIterator[Dataset]:
+        most, of_many = self.crawl.crawler.settings.getint("JSON_MAXSIZE"), bool(self.site.rdf)
+        try:
+            found = await description(
+                response, about["found"], source=self.crawl.source, most_json=most, of_many=of_many
+            )
+        except AnswerError as error:
+            for item in self._without_rdf("parse", error, response.request, None, about):
+                yield item
+            return
+        if found:
+            about["found"]["rdf"] = found
+        items = self.items(response.request, **about)
+        for item in self.crawl.guarded(items, response, {"id": about["dataset_id"]}):
+            yield item
+
+    def rdf_failed(self, failure: Failure) -> Iterator[Dataset]:
+        request, status = failures.request(failure), failures.status(failure)
+        yield from self._without_rdf("fetch", failures.from_failure(failure), request, status, request.cb_kwargs)
+
+    def _without_rdf(
+        self, stage: Stage, error: AnswerError, request: Request | None, status: int | None, about: dict[str, Any]
+    ) -> Iterator[Dataset]:
+        """Keep a document on disk that has the RDF; else yield the item of what the page itself says.
+
+        RDF that can't be read is a flaw of that item.
+        """
+        dataset_id = about["dataset_id"]
+        if self._has_rdf(dataset_id):
+            self.crawl.failed(stage, error, request, http_status=status, dataset_id=dataset_id, missing="dataset")
+            return
+        if error.kind == "invalid_rdf":
+            error = AnswerError("unreadable_statement", f"the RDF that the page links to can't be read: {error}")
+        self.crawl.failed(stage, error, request, http_status=status, dataset_id=dataset_id, field="rdf")
+        yield from self.items(request, **about)
+
+    def _has_rdf(self, dataset_id: str) -> bool:
+        """Return whether the dataset's document on disk has RDF, which a new one would lack."""
+        index = self.crawl.opened_index()
+        known = index.documents.get("dataset", dataset_id, None)
+        if known is None or known.status == "withdrawn":
+            return False
+        document = strict_json.of_file(index.folder, known.file)
+        return isinstance(document, dict) and "rdf" in document
+
+
+async def description(
+    response: Response, found: dict[str, Any], *, source: str, most_json: int, of_many: bool
+) -> dict[str, Any] | None:
+    """Return the document of the dataset that a page describes; ``None`` when the RDF describes others.
+
+    Args:
+        found: what the page itself says.
+        of_many: whether the file may describe several datasets; if not, such a file is the whole catalogue's.
+
+    Raises:
+        AnswerError: it is not RDF, or cannot be read to its end.
+    """
+    file = read(response, name=source, language=None, max_json=most_json)
+    if file is None or file.source != "rdf":
+        raise AnswerError("not_rdf", "the link to the dataset's RDF leads to something else")
+    with closing(file):
+        await in_turns(file.load())
+        if file.faults:
+            raise AnswerError("invalid_rdf", file.faults[0].message)
+        if not of_many and len(list(islice(file.records(), 2))) > 1:
+            return None
+        items = (record.item() for record in islice(file.records(), _MOST))
+        own = next((item for item in items if _is_of(item, found, response.url)), None)
+    return own.document if own and isinstance(own.document, dict) else None
+
+
+def _is_of(item: Dataset, found: dict[str, Any], link: str) -> bool:
+    """Return whether an item is the page's dataset: by its address, by its file's, or by its title."""
+    page = found["url"]
+    titles = [found["fields"].get("title", {}).get("value"), (found.get("schema_org") or {}).get("name")]
+    return (
+        page in (item.uri, item.landing_page, item.identifier)
+        or link.startswith(page.partition("?")[0].removesuffix(".html"))
+        or _plain(item.title) in map(_plain, filter(None, titles))
+    )
+
+
+def _plain(text: Any) -> str:
+    return " ".join(str(text or "").casefold().split())
+
+
+# What happens to a dataset that a complete listing no longer has
+
+
+class GonePages(Confirmation):
+    """Requests the page of each dataset that is no longer listed, and withdraws the dataset if it is gone."""
+
+    list_name = "unlisted"
+    by = "its page"
+
+    def __init__(self, crawl: Crawl, withdrawals: Withdrawals, pages: DatasetPages) -> None:
+        super().__init__(crawl, withdrawals)
+        self.pages, self.site = pages, pages.site
+
+    def requests(self) -> Iterator[Any]:
+        """Yield the questions about what this whole listing lacks, and does not list by another id."""
+        withdrawals, records = self.withdrawals, self.crawl.records
+        yield from withdrawals.compare(held.dataset_id for held in self._known())
+        for dataset_id in withdrawals.ids():
+            url = self._address(dataset_id)
+            if self._is_another(url, dataset_id):
+                withdrawals.mark(dataset_id, url)
+            else:
+                self.crawl.seen(dataset_id, list_name=self.list_name, listed_by=None)
+        if not records.count(self.list_name):
+            self.crawl.run_state.is_whole_listing = True
+            return
+        there = list(islice(received(records, "dataset"), CONTROLS))  # their pages were there in this run
+        controls = there or withdrawals.controls
+        if withdrawals.is_to_ask(self.list_name, has_control=bool(controls)):
+            yield from self.confirm(controls, {})
+
+    def _address(self, dataset_id: str) -> str:
+        known = self.crawl.opened_index().documents.get("dataset", dataset_id, None)
+        return str(known.metadata_url if known else None)
+
+    def question(self, dataset_id: str, about: dict[str, Any]) -> Request:
+        return self.pages.request(self._address(dataset_id), dataset_id, None, None)
+
+    def fate(self, response: Response, dataset_id: str, about: dict[str, Any]) -> Fate:
+        """Return that a dataset is gone unless its page still describes it: then it exists, listed or not.
+
+        A page that no longer describes it may be a night's maintenance.
+        """
+        if response.status >= 400 and response.status not in GONE:
+            raise AnswerError("http", f"HTTP {response.status}")
+        if response.status in GONE or self._is_another(response.url, dataset_id):
+            return Fate("not found")
+        try:
+            found, link = self.pages.read(response, dataset_id)
+        except AnswerError as error:
+            if error.kind != "missing_field":
+                raise
+            return Fate("not found", is_doubtful=True)
+        is_empty = not link and not found.get("flaws") and bool(missing(found, self.site))
+        return Fate("not found" if is_empty else None, is_doubtful=is_empty)
+
+    def settled(self, about: dict[str, Any]) -> Iterator[Any]:
+        self.crawl.run_state.is_whole_listing = True
+        yield from ()
+
+    def _known(self) -> Iterator[Held]:
+        """Yield the datasets on disk that are this catalogue's: another may be in the same folder."""
+        for held in self.crawl.opened_index().documents.held():
+            is_own = f"#{self.pages.owner}." in (held.metadata_modified or "")
+            if is_own and held.metadata_url and held.metadata_source in SOURCES:
+                yield held
+
+    def _is_another(self, url: str, known_id: str) -> bool:
+        """Return whether an address is that of a dataset that is listed, by another id."""
+        current = identify(canonical(url, self.site.links.drop), self.site)
+        return current != known_id and self.crawl.records.is_planned("dataset", current)

@@ -19,7 +19,7 @@ from crawlers.records.html_page import text
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from crawlers.kinds.html.rules.rules import Paging
+    from crawlers.kinds.html.rules import Paging
     from crawlers.records.html_page import Page
 
 _LOADED = (
@@ -91,7 +91,7 @@ def numbered_link(page: Page, paging: Paging, number: int) -> str | None:
     found = [page.root] if paging.xpath is None else outermost(page.find(paging.xpath))
     roots = [item for item in found if not isinstance(item, str)]
     links = [link for root in roots for link in anchors(page, root) if link.element.tag != "link"]
-    numbered = [(item, link) for link in links if (item := number_of(link)) is not None]
+    numbered = [(item, link) for link in links if (item := link.number) is not None]
     if paging.xpath is None:
         numbered = _by_shape(numbered) or [pair for pair in numbered if _is_among_numbers(pair[0], pair[1].element)]
     for value, link in numbered:
@@ -103,13 +103,18 @@ def numbered_link(page: Page, paging: Paging, number: int) -> str | None:
     return next_link(page, paging) if paging.xpath is None else _by_text(page, links)
 
 
-def offered(page: Page) -> dict[int, str]:
+def linked_pages(page: Page) -> dict[int, str]:
     """Return the pages that a pager of numbers leads to, and their addresses.
 
     Its element must be named as a pager, or show the page's own number beside the links: other numbers may be facets.
     """
     links = [link for link in anchors(page, page.root) if link.element.tag != "link"]
-    numbered = [(item, link) for link in links if (item := number_of(link)) is not None and not _is_size(item, link)]
+    numbered = [  # but for those of the rows of a page
+        (item, link)
+        for link in links
+        if (item := link.number) is not None
+        and not any(digits == item and SIZE.search(shape[0]) for shape, digits in shapes(link.address))
+    ]
     shaped = _by_shape(numbered)
     if not any(_is_among_numbers(value, link.element) for value, link in shaped):
         shaped = [(value, link) for value, link in numbered if _is_among_numbers(value, link.element)]
@@ -121,7 +126,7 @@ def offered(page: Page) -> dict[int, str]:
 def counted(start: str, paging: Paging, index: int) -> str:
     """Return the address of the page ``index`` pages after the first, which is the start address itself.
 
-    >>> from crawlers.kinds.html.rules.rules import Paging
+    >>> from crawlers.kinds.html.rules import Paging
     >>> counted("https://example.org/list?page=1&q=a%20b", Paging(kind="query", query="page"), 2)
     'https://example.org/list?page=3&q=a%20b'
     >>> counted("https://example.org/list", Paging(kind="path", address="/list/{page}/", first=0, step=20), 2)
@@ -164,6 +169,15 @@ class Anchor:
     @property
     def text(self) -> str:
         return self.texts[0] if self.texts else ""
+
+    @property
+    def number(self) -> int | None:
+        """The number of the page that it stands for."""
+        return next((item for item in map(page_number, self.texts) if item is not None), None)
+
+    @property
+    def leads_back(self) -> bool:
+        return any(map(words.says_back, self.texts))
 
 
 def anchors(page: Page, root: Any) -> Iterable[Anchor]:
@@ -223,34 +237,26 @@ def texts(element: Any) -> tuple[str, ...]:
 def _selected(page: Page, xpath: str, wanted: str | None) -> str | None:
     """Return the link that a selector finds; within a pager, the "next" link, or else the only one that is left."""
     for found in outermost(page.find(xpath)):
-        if isinstance(found, str):
-            address = page.absolute(found)
-            address = None if address is None or canonical(address) == canonical(page.url) else address
-        elif is_off(found):
-            continue
-        else:
-            address = _within(page, found, wanted)
+        if not isinstance(found, str):
+            address = None if is_off(found) else _within(page, found, wanted)
+        elif (address := page.absolute(found)) is not None and canonical(address) == canonical(page.url):
+            address = None
         if address is not None:
             return address
     return None
 
 
 def _within(page: Page, found: Any, wanted: str | None) -> str | None:
-    links = list(anchors(page, found)) or _around(page, found)
+    links = list(anchors(page, found))
+    if not links:  # the link around an image or a word
+        around = next((parent for parent in islice(found.iterancestors(), 3) if parent.tag == "a"), None)
+        links = [] if around is None else [link for link in anchors(page, around) if link.element is around]
     if wanted is not None:
-        return found.address if (found := best(links, wanted)) else None
+        return link.address if (link := best(links, wanted)) else None
     if len(links) == 1 and (links[0].element is found or found.tag in ("span", "i", "img")):
         return links[0].address
-    left = [link for link in links if not leads_back(link) and number_of(link) is None]
+    left = [link for link in links if not link.leads_back and link.number is None]
     return _by_text(page, links) or (left[0].address if len({link.address for link in left}) == 1 else None)
-
-
-def _around(page: Page, element: Any) -> list[Anchor]:
-    """Return the link around an image or a word."""
-    for _, parent in zip(range(3), element.iterancestors(), strict=False):
-        if parent.tag == "a":
-            return [link for link in anchors(page, parent) if link.element is parent]
-    return []
 
 
 def best(items: Iterable[Any], wanted: str) -> Any | None:
@@ -261,33 +267,24 @@ def best(items: Iterable[Any], wanted: str) -> Any | None:
 
 
 def _by_text(page: Page, links: Sequence[Anchor]) -> str | None:
-    """Return the link to the next page by the texts of the links."""
-    forward = [link for link in links if not leads_back(link)]
+    """Return the link to the next page by the texts of the links.
+
+    It is the address that all links of that text share, or those in a pager, or those with the page's own path.
+    """
+    forward = [link for link in links if not link.leads_back]
     ranks: tuple[Callable[[Anchor], bool], ...] = (
         lambda link: any(words.says_next(shown) for shown in link.texts),
         lambda link: link.text in words.SINGLE,
         lambda link: link.text in words.DOUBLE,
         lambda link: not words.plain(link.text) and not any(map(str.isdigit, link.text)) and has_next_class(link),
     )
-    for rank in ranks:
-        found = [link for link in forward if rank(link)]
-        if found:
-            return _agreed(page, found)
-    return None
-
-
-def _agreed(page: Page, links: Sequence[Anchor]) -> str | None:
-    """Return the address that all links share, or those in a pager, or those with the page's own path."""
+    found = next(filter(None, ([link for link in forward if rank(link)] for rank in ranks)), [])
     path = urlsplit(page.url).path
-    in_pager = [link for link in links if is_in(link.element, PAGER)]
-    for some in (links, in_pager, [link for link in in_pager or links if urlsplit(link.address).path == path]):
+    in_pager = [link for link in found if is_in(link.element, PAGER)]
+    for some in (found, in_pager, [link for link in in_pager or found if urlsplit(link.address).path == path]):
         if len({link.address for link in some}) == 1:
             return some[0].address
     return None
-
-
-def leads_back(link: Anchor) -> bool:
-    return any(words.says_back(shown) for shown in link.texts)
 
 
 def has_next_class(link: Anchor) -> bool:
@@ -334,7 +331,7 @@ def cursor_link(page: Page, link_text: str) -> Anchor | None:
 
 def leads_on(page: Page, link: Anchor) -> bool:
     """Return whether a link leads to another place of the same listing, by its address."""
-    if leads_back(link) or number_of(link) is not None or is_in(link.element, CALENDAR):
+    if link.leads_back or link.number is not None or is_in(link.element, CALENDAR):
         return False
     here, there = urlsplit(page.url), urlsplit(link.address)
     if here.netloc != there.netloc:
@@ -351,12 +348,8 @@ def _is_cursor(here: str, there: str) -> bool:
     item, other = (dict(parse_qsl(query[:2000], keep_blank_values=True)) for query in (here, there))
     changed = [name for name in {*item, *other} if item.get(name) != other.get(name)]
     values = [(name, other[name]) for name in changed if other.get(name)]
-    return _are_places(changed) and bool(values) and not any(_is_name(*value) for value in values)
-
-
-def _is_name(name: str, value: str) -> bool:
-    """Return whether a parameter names a page of the site, not of a listing: ``?page=contact``."""
-    return _PAGES.fullmatch(name) is not None and value.isalpha()
+    is_of_site = any(_PAGES.fullmatch(name) and value.isalpha() for name, value in values)  # ?page=contact
+    return _are_places(changed) and bool(values) and not is_of_site
 
 
 def _are_places(names: Sequence[str]) -> bool:
@@ -372,10 +365,6 @@ def _is_called(link: Anchor) -> bool:
 
 
 # Numbers
-
-
-def number_of(link: Anchor) -> int | None:
-    return next((item for item in map(page_number, link.texts) if item is not None), None)
 
 
 def page_number(text: str) -> int | None:
@@ -431,15 +420,12 @@ def cell_of(element: Any) -> Any:
     """Return the outermost element that has nothing but this one in it: a list's item, a table's cell."""
     for _ in range(4):
         parent = element.getparent()
-        if parent is None or parent.getparent() is None or not _is_alone(element, parent):
+        if parent is None or parent.getparent() is None or len(parent) > 1:
+            break
+        if (parent.text or "").strip() or (element.tail or "").strip():
             break
         element = parent
     return element
-
-
-def _is_alone(element: Any, parent: Any) -> bool:
-    has_siblings = element.getprevious() is not None or element.getnext() is not None
-    return not has_siblings and not (parent.text or "").strip() and not (element.tail or "").strip()
 
 
 def shapes(address: str) -> Iterator[tuple[tuple[str, int, str], int]]:
@@ -449,11 +435,6 @@ def shapes(address: str) -> Iterator[tuple[tuple[str, int, str], int]]:
     for at, run in enumerate(runs):
         if not _DATED.search(address[: run.start()]):
             yield (before + address[: run.start()], at - len(runs), address[run.end() :]), int(run[0])
-
-
-def _is_size(number: int, link: Anchor) -> bool:
-    """Return whether a link's number is that of the rows of a page."""
-    return any(digits == number and SIZE.search(shape[0]) for shape, digits in shapes(link.address))
 
 
 def _is_even(group: Sequence[tuple[int, int, Any]]) -> bool:

@@ -10,14 +10,11 @@ from scrapy import signals
 from crawlers import arguments
 from crawlers.arguments import Argument
 from crawlers.components import browser
-from crawlers.exceptions import ArgumentError
-from crawlers.kinds.html import own_fields
-from crawlers.kinds.html.dialect import Listings
-from crawlers.kinds.html.pages import DatasetPages
-from crawlers.kinds.html.rules import load
-from crawlers.kinds.html.search_form import Search
+from crawlers.exceptions import ArgumentError, hint
+from crawlers.kinds.html.dialect import Listings, Search
+from crawlers.kinds.html.pages import DatasetPages, GonePages
+from crawlers.kinds.html.rules import FIELDS, load
 from crawlers.kinds.html.sitemaps import Sitemaps
-from crawlers.kinds.html.withdrawals import GonePages
 from crawlers.listing.lister import Lister
 from crawlers.listing.spider import CatalogueSpider, host_name, source_name
 from crawlers.records import toml
@@ -29,6 +26,11 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
 
     from crawlers.kinds.html.rules import Rules
+    from crawlers.records.html_page import Page
+
+
+_FIELD = "field_"
+"""Before the field's name: a method of a spider class."""
 
 
 class HTMLSpider(CatalogueSpider):
@@ -72,10 +74,15 @@ class HTMLSpider(CatalogueSpider):
             raise ArgumentError(f"spider {self.name} needs to know the catalogue: -a rules=catalogues/example.toml")
         self.site: Rules = load(toml.needed(self.rules, "The rules"))
         _check_source(self.site.source)
+        self._own = [name.removeprefix(_FIELD) for name in dir(type(self)) if name.startswith(_FIELD)]
+        for name in self._own:
+            if name not in FIELDS:
+                sentence = f"{_FIELD}{name}: there is no field {name!r}.{hint(name, FIELDS)}"
+                raise ArgumentError(f"{sentence} There are: {', '.join(FIELDS)}.")
         self.start_urls = list(self.site.start)
         self.allowed_domains = list(self.site.hosts)
         self.identity = {"rules": self.site.digest}
-        self.pages = DatasetPages(self, self.site, own_fields.methods(self))
+        self.pages = DatasetPages(self, self.site, self.own_fields)
         self.linked_rdf = self.pages.linked_rdf
         self.gone = GonePages(self, self.withdrawals, self.pages)
         search = Search(self, self.site, self.site.form) if self.site.form else None
@@ -108,6 +115,23 @@ class HTMLSpider(CatalogueSpider):
     def encoding(self) -> str | None:
         return super().encoding or self.site.encoding
 
+    def own_fields(self, page: Page) -> dict[str, Any]:
+        """Return the entries of the fields that this class says by its own methods, as the document has them.
+
+        Raises:
+            TypeError: one gives neither a text, nor a list of texts, nor ``None``.
+        """
+        found = {}
+        for name in self._own:
+            value = getattr(self, _FIELD + name)(page)
+            if value is None:
+                continue
+            if not all(isinstance(text, str) for text in (value if isinstance(value, list) else [value])):
+                kind = type(value).__name__
+                raise TypeError(f"{_FIELD}{name} gave {kind}, neither a text, a list of texts nor None")
+            found[name] = {"value": value, "by": _FIELD + name, "confidence": 1.0}
+        return found
+
     async def start(self) -> AsyncIterator[Request]:
         for walk in self.dialect.starts():
             for request in self.lister.begin(walk):
@@ -119,3 +143,9 @@ def _check_source(name: str | None) -> None:
         source_name(name or "source")
     except ValueError as error:
         raise ArgumentError(f"source = {name!r} in the rules is not {error}.") from None
+
+
+class HTML(HTMLSpider):
+    """Any catalogue of HTML pages, by the rules file that -a rules= gives."""
+
+    name = "html"

@@ -10,13 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 import re2
 
-from crawlers.kinds.html.mapping.field import read
-from crawlers.kinds.html.mapping.search import Search
+from crawlers.kinds.html.mapping.document import Search, read
 from crawlers.records.html_page import text
 
 if TYPE_CHECKING:
-    from crawlers.kinds.html.rules import Rules
-    from crawlers.kinds.html.rules.rules import Rule
+    from crawlers.kinds.html.rules import Rule, Rules
     from crawlers.records.html_page import Page
 
 _GROUPED = r"[0-9]{1,3}(?:[.,'’\s\u066c][0-9]{2,3})*[.,'’\s\u066c][0-9]{3}(?![0-9])"

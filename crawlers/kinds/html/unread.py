@@ -17,7 +17,7 @@ from crawlers.kinds.html.links import canonical, charset, dataset_links
 from crawlers.records.html_page import UNSEEN, text
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterator, Mapping
 
     from crawlers.kinds.html.paging import Anchor
     from crawlers.kinds.html.rules import Rules
@@ -97,21 +97,16 @@ def beside(page: Page, rules: Rules, number: int, followed: str) -> str:
 
 
 def _last_page(page: Page, number: int) -> int:
-    """Return the number of the last page, where a pager says in words which of how many it is; else its own number."""
-    found = (last for shown, is_pager in _numbered(page) for last in _last_pages(shown, number, is_pager=is_pager))
-    return max(number, next(found, number))
+    """Return the number of the last page, where a pager says in words which of how many it is; else its own number.
 
-
-def _last_pages(shown: str, number: int, *, is_pager: bool) -> Iterator[int]:
-    """Yield the number of the last page that a text names beside the page's own.
-
-    Args:
-        is_pager: whether other words may stand before and behind; in prose they mean something else.
+    In a pager other words may stand before and behind; in prose they mean something else.
     """
-    for one in _OF_PAGES.finditer(shown):
-        before, behind = one[1] if is_pager else shown[: one.start(2)], shown[one.end() :].lstrip()[:1]
-        if int(one[2]) == number and words.is_beside(before) and (is_pager or not behind.isalnum()):
-            yield int(one[3])
+    for shown, is_pager in _numbered(page):
+        for one in _OF_PAGES.finditer(shown):
+            before, behind = one[1] if is_pager else shown[: one.start(2)], shown[one.end() :].lstrip()[:1]
+            if int(one[2]) == number and words.is_beside(before) and (is_pager or not behind.isalnum()):
+                return max(number, int(one[3]))
+    return number
 
 
 def _numbered(page: Page) -> Iterator[tuple[str, bool]]:
@@ -149,7 +144,7 @@ def _ahead(page: Page, start: str, places: Collection[int]) -> str:
         if value in places and value > begun.get(shape[0], -1) and not paging.SIZE.search(shape[0])
     }
     for link in paging.anchors(page, page.root) if here else ():
-        if paging.leads_back(link) or paging.number_of(link) is not None or paging.is_in(link.element, paging.PAGER):
+        if link.leads_back or link.number is not None or paging.is_in(link.element, paging.PAGER):
             there = dict(paging.shapes(link.address))
             if any(there[shape] > here[shape] for shape in here.keys() & there.keys()):
                 return link.text or link.address
@@ -179,7 +174,9 @@ def _ways_on(page: Page, rows: Mapping[Any, str], followed: str = "", *, has_wor
     on = {item: links[item].text or followed for item in turning - rows.keys()}
     for item in clicked:
         if item not in rows and item not in on and (said := _says_on(page, item, links.get(item))):
-            is_on = not has_worked or words.says_more(said) or item in links or _is_live(item, held)
+            script, form = (item.get("onclick") or "")[:_LONGEST], _form(item)
+            is_live = bool(script and not _IDLE.fullmatch(script)) or (form is not None and form not in held)
+            is_on = not has_worked or words.says_more(said) or item in links or is_live
             on |= {item: said} if is_on and not _is_elsewhere(page, item, held, places) else {}
     often = Counter(on.values())
     on = {item: said for item, said in on.items() if often[said] <= _IN_ROWS or item in turning}
@@ -195,12 +192,12 @@ def _ways_on(page: Page, rows: Mapping[Any, str], followed: str = "", *, has_wor
         elif item in on and (item in turning or _is_of_list(item, held, len(first))):
             is_near = is_behind and between <= (median_low(gaps) if gaps else 0)
             listed = {rows[row] for row in shown}
-            found += (
-                [on[item]] if is_near and not (listed & known or (item not in turning and _is_chosen(shown))) else []
-            )
+            headings = shown[0].xpath(_HEADING) if shown and item not in turning else []
+            is_chosen = bool(headings) and words.says_chosen(text(headings[0]))  # the popular ones, the latest
+            found += [on[item]] if is_near and not (listed & known or is_chosen) else []
             known |= listed
             is_behind = False
-        elif item in links and paging.number_of(links[item]) is None and not paging.leads_back(links[item]):
+        elif item in links and links[item].number is None and not links[item].leads_back:
             between += 1
     return found
 
@@ -213,12 +210,6 @@ def _says_on(page: Page, element: Any, link: Anchor | None) -> str:
         return ""
     signs = words.SINGLE | words.DOUBLE
     return next((one for one in said if words.says_more(one) or words.says_next(one) or one in signs), "")
-
-
-def _is_live(element: Any, held: Collection[Any]) -> bool:
-    """Return whether something happens when a button is pressed, as far as the page says."""
-    script, form = element.get("onclick") or "", _form(element)
-    return bool(script and not _IDLE.fullmatch(script[:_LONGEST])) or (form is not None and form not in held)
 
 
 def _form(element: Any) -> Any | None:
@@ -297,12 +288,6 @@ def _is_bare(element: Any) -> bool:
     return len(words.plain(shown)) <= _WORD or (len(shown) <= _LONGEST and any(map(str.isdigit, shown)))
 
 
-def _is_chosen(rows: Sequence[Any]) -> bool:
-    """Return whether a list's heading says that it has some datasets of another one: the popular ones, the latest."""
-    headings = rows[0].xpath(_HEADING)
-    return bool(headings) and words.says_chosen(text(headings[0]))
-
-
 def _rows(page: Page, rules: Rules) -> dict[Any, str]:
     """Return the links to datasets as elements, and their addresses."""
     known = {link.url for link in dataset_links(page, rules)}
@@ -317,7 +302,7 @@ def _rows(page: Page, rules: Rules) -> dict[Any, str]:
 
 def frame(page: Page) -> tuple[int, ...]:
     """Return digests of what a page links to, its pager left out."""
-    links = (link for link in paging.anchors(page, page.root) if paging.number_of(link) is None)
+    links = (link for link in paging.anchors(page, page.root) if link.number is None)
     return tuple(dict.fromkeys(crc32(link.address.encode()) for link in links))
 
 

@@ -5,7 +5,7 @@ from crawlers.kind import Kind
 KIND = Kind(
     name="oai",
     title="OAI-PMH repository",
-    spider="crawlers.kinds.oai.generic:OAI",
+    spider="crawlers.kinds.oai.spider:OAI",
     address="url",
     is_at_root=False,
     example="https://example.org/oai",

@@ -219,8 +219,8 @@ def _is_lost(fault: Fault) -> bool:
     return fault.about == "badResumptionToken" or (not fault.is_spoken and fault.error.kind != "paging")
 
 
-class OAI(Dialect[Question]):
-    """The pages of ListRecords."""
+class ListRecords(Dialect[Question]):
+    """The pages that the verb ListRecords gives."""
 
     asks = Question
     traits = Traits(way="stated", total="hint", windows=frozenset((LARGE,)), longest=LARGE)

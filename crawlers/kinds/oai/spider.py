@@ -10,7 +10,7 @@ from urllib.parse import parse_qsl, urlencode, urlsplit
 
 from crawlers import arguments
 from crawlers.arguments import Argument
-from crawlers.kinds.oai.dialect import OAI
+from crawlers.kinds.oai.dialect import ListRecords
 from crawlers.kinds.oai.endpoint import Endpoint
 from crawlers.kinds.oai.metadata import GoneOAI, Metadata
 from crawlers.listing.listed import ListedSpider
@@ -60,8 +60,8 @@ class OAISpider(ListedSpider):
         self.gone = GoneOAI(self, self.withdrawals, self.endpoint)
         self.metadata = Metadata(self, self.gone)
 
-    def make_dialect(self) -> OAI:
-        return OAI(self, self.metadata)
+    def make_dialect(self) -> ListRecords:
+        return ListRecords(self, self.metadata)
 
     @cached_property
     def source(self) -> str:
@@ -79,3 +79,9 @@ def set_name(name: str) -> str:
     """
     plain = re.sub(r"[^A-Za-z0-9._-]+", "_", name)[:50]
     return plain if plain == name else f"{plain}-{hashlib.sha256(name.encode()).hexdigest()[:8]}"
+
+
+class OAI(OAISpider):
+    """Any OAI-PMH repository, the one that -a url= names."""
+
+    name = "oai"

@@ -5,7 +5,7 @@ from crawlers.kind import Kind
 KIND = Kind(
     name="sdmx",
     title="SDMX service",
-    spider="crawlers.kinds.sdmx.generic:SDMX",
+    spider="crawlers.kinds.sdmx.spider:SDMX",
     address="url",
     is_at_root=False,
     example="https://example.org/sdmx/2.1",

@@ -27,3 +27,9 @@ class SDMXSpider(ListedSpider):
 
     def make_dialect(self) -> Dataflows:
         return Dataflows(self, str(self.url))
+
+
+class SDMX(SDMXSpider):
+    """Any SDMX service, the one that -a url= names."""
+
+    name = "sdmx"

@@ -5,7 +5,7 @@ from crawlers.kind import Kind
 KIND = Kind(
     name="sparql",
     title="SPARQL endpoint",
-    spider="crawlers.kinds.sparql.generic:SPARQL",
+    spider="crawlers.kinds.sparql.spider:SPARQL",
     address="url",
     is_at_root=False,
     example="https://example.org/sparql",

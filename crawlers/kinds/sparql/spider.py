@@ -62,3 +62,9 @@ class SPARQLSpider(ListedSpider):
 
     def make_dialect(self) -> Datasets:
         return Datasets(self, self.descriptions, self.blanks, self.args["rows"])
+
+
+class SPARQL(SPARQLSpider):
+    """Any SPARQL endpoint with dcat:Dataset, the one that -a url= names."""
+
+    name = "sparql"

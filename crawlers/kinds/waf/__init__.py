@@ -5,7 +5,7 @@ from crawlers.kind import Kind
 KIND = Kind(
     name="waf",
     title="Web-accessible folder",
-    spider="crawlers.kinds.waf.generic:WAF",
+    spider="crawlers.kinds.waf.spider:WAF",
     address="url",
     example="https://example.org/metadata/",
     readers=dict.fromkeys(

@@ -17,3 +17,9 @@ class WAFSpider(ListedSpider):
 
     def make_dialect(self) -> Folders:
         return Folders(self, str(self.url))
+
+
+class WAF(WAFSpider):
+    """Any web-accessible folder, the one that -a url= names."""
+
+    name = "waf"

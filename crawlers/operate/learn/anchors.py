@@ -10,8 +10,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from crawlers.kinds.html.mapping.normalise import key
-from crawlers.kinds.html.mapping.synonyms import fields
+from crawlers.kinds.html.mapping.vocabulary import fields, key
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -7,12 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from crawlers.exceptions import RulesError
-from crawlers.kinds.html.mapping.document import document
-from crawlers.kinds.html.mapping.field import read
-from crawlers.kinds.html.mapping.search import Search
-from crawlers.kinds.html.rules.field import field
-from crawlers.kinds.html.rules.rules import Resources, Rules
-from crawlers.kinds.html.rules.selectors import from_css
+from crawlers.kinds.html.mapping.document import Search, document, read
+from crawlers.kinds.html.rules import Resources, Rules, field_rule, from_css
 from crawlers.records.html_page import text
 
 if TYPE_CHECKING:
@@ -50,7 +46,7 @@ class Trial:
     def _run(self, number: int, name: str, table: Table) -> list[str]:
         page = self.samples[number].page
         try:
-            rule = field(name, dict(table), name)
+            rule = field_rule(name, dict(table), name)
             found = read(page, rule, Search(page, (rule,)), page.language)
         except RulesError:
             return []
@@ -64,7 +60,7 @@ class Trial:
         if "label" not in table or not (given := self.on(number, name, table)):
             return None
         page = self.samples[number].page
-        rule = field(name, dict(table), name)
+        rule = field_rule(name, dict(table), name)
         first = _first_text(Search(page, (rule,)).find(rule).values[0])
         is_more = first and len(first) <= _LONGEST_LABEL and given[0].startswith(first) and given[0] != first
         if not is_more or any(item.startswith(first) for item in self.first(name, table)):

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from scrapy.commands import ScrapyCommand
 
     from crawlers.kinds.html.mapping import Page
-    from crawlers.kinds.html.rules.rules import Where
+    from crawlers.kinds.html.rules import Where
 
 
 def learn_rules(command: ScrapyCommand, address: str, opts: argparse.Namespace) -> None:

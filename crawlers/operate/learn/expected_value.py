@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from crawlers.kinds.html.mapping.dates import date
-from crawlers.kinds.html.rules.rules import MANY
+from crawlers.kinds.html.rules import MANY
 from crawlers.operate.learn.texts import SEPARATORS, lists, normal, same, same_list, split
 
 DATES = ("issued", "modified", "resource.issued", "resource.modified")

@@ -6,7 +6,7 @@ from collections import defaultdict
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from crawlers.kinds.html.rules.rules import MANY
+from crawlers.kinds.html.rules import MANY
 from crawlers.operate.learn.candidates import Candidate, Learned
 from crawlers.operate.learn.expected_value import EMAILS, Wanted, date_order, is_date
 from crawlers.operate.learn.proposals import proposals

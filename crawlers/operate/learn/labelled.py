@@ -6,11 +6,9 @@ from collections import Counter, defaultdict
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from crawlers.kinds.html.mapping.adjacent_value import written
-from crawlers.kinds.html.mapping.labels import Label, labels
-from crawlers.kinds.html.mapping.normalise import key
-from crawlers.kinds.html.mapping.surroundings import is_outside
-from crawlers.kinds.html.mapping.synonyms import fields
+from crawlers.kinds.html.mapping.confidence import is_outside
+from crawlers.kinds.html.mapping.labels import Label, labels, text_of
+from crawlers.kinds.html.mapping.vocabulary import fields, key
 from crawlers.operate.learn.anchors import TAG, anchors
 from crawlers.operate.learn.anchors import stability as stability_of
 from crawlers.operate.learn.candidates import Candidate
@@ -83,7 +81,7 @@ def _by_wording(name: str, every: list[Label], wording: str, *, named: str | Non
 
 def _may_have(label: Label, values: Sequence[str]) -> bool:
     """Return whether a label's text contains one of the values, or a number, which may be a date."""
-    shown = normal(" ".join(written(value) for value in label.values)[:_MOST_SHOWN])
+    shown = normal(" ".join(text_of(value) for value in label.values)[:_MOST_SHOWN])
     has_number = any(map(str.isdigit, shown))
     return any(normal(value)[:_MOST_COMPARED] in shown or (value[-1:].isdigit() and has_number) for value in values)
 

@@ -7,14 +7,12 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl, urlsplit
 
 from crawlers.exceptions import CrawlersError
-from crawlers.kinds.html import turn, words
+from crawlers.kinds.html import dialect, rules, words
+from crawlers.kinds.html.dialect import Ask
+from crawlers.kinds.html.forms import postback
 from crawlers.kinds.html.links import dataset_links
 from crawlers.kinds.html.paging import counted, is_off, letters, next_link, numbered_link, page_number, texts
-from crawlers.kinds.html.postback import postback
-from crawlers.kinds.html.rules import Rules, rules
-from crawlers.kinds.html.rules.rules import Paging
-from crawlers.kinds.html.rules.selectors import from_css
-from crawlers.kinds.html.turn import Ask
+from crawlers.kinds.html.rules import Paging, Rules, from_css
 from crawlers.operate.learn import selectors
 from crawlers.operate.learn.links import Links, Total, contradicts, links, total
 
@@ -145,7 +143,7 @@ def _postback(sample: Sample) -> Pager | None:
 
 def _onward(sample: Sample) -> Pager | None:
     """Return another pager that ``next`` follows: a select of pages, a link by its shape, an index from A to Z."""
-    found = next(filter(None, turn.promised(sample.page, Paging(), Ask(start=sample.address, number=2))), None)
+    found = next(filter(None, dialect.promised(sample.page, Paging(), Ask(start=sample.address, number=2))), None)
     if found:
         following = found.url if found.body is None else None
         return Pager({"next": True}, f"a way on that no usual word names, {found.url}", 0.8, following)

@@ -9,13 +9,13 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from crawlers.kinds.html import turn
+from crawlers.kinds.html import dialect
+from crawlers.kinds.html.dialect import Ask
 from crawlers.kinds.html.links import dataset_links, foreign
 from crawlers.kinds.html.mapping import document, missing
-from crawlers.kinds.html.rdf import link
+from crawlers.kinds.html.pages import rdf_link
 from crawlers.kinds.html.rules import load
 from crawlers.kinds.html.totals import total
-from crawlers.kinds.html.turn import Ask
 from crawlers.operate.learn.candidates import texts
 from crawlers.operate.learn.saved_pages import SavedPages
 from crawlers.operate.learn.texts import shortened
@@ -83,13 +83,13 @@ def _in_browser(rules: Rules, asked: list[str], listings: set[str]) -> set[str]:
 
 def _dataset(page: Page, rules: Rules) -> dict[str, Any]:
     found = document(page, rules)
-    rdf = link(page, rules)
+    rdf = rdf_link(page, rules)
     return {"kind": "dataset", **found, **({"rdf_link": rdf} if rdf else {}), "missing": missing(found, rules)}
 
 
 def _listing(page: Page, rules: Rules) -> dict[str, Any]:
     links, others = foreign(dataset_links(page, rules), rules)
-    following = turn.following(page, rules, Ask(start=page.url, url=page.url, number=2))
+    following = dialect.following(page, rules, Ask(start=page.url, url=page.url, number=2))
     return {
         "kind": "listing",
         "url": page.url,

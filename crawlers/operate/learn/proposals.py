@@ -6,8 +6,7 @@ from collections import defaultdict
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from crawlers.kinds.html.mapping.confidence import OUTSIDE
-from crawlers.kinds.html.mapping.surroundings import is_outside
+from crawlers.kinds.html.mapping.confidence import OUTSIDE, is_outside
 from crawlers.operate.learn import labelled, selectors
 from crawlers.operate.learn.candidates import Candidate
 from crawlers.operate.learn.expected_value import same_date

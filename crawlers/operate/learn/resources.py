@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import re2
 
-from crawlers.kinds.html.rules.field import LINK_KEYS, field
+from crawlers.kinds.html.rules import LINK_KEYS, field_rule
 from crawlers.operate.learn import selectors
 from crawlers.operate.learn.anchors import LAYOUT, TAG, anchors
 from crawlers.operate.learn.labelled import steps
@@ -217,7 +217,7 @@ def _elements(sample: Sample, how: Table) -> list[Any]:
 
 
 def _gives(trial: Trial, number: int, how: Table, tables: dict[str, Table]) -> list[dict[str, str]]:
-    rules = [field(name, dict(table), name, LINK_KEYS) for name, table in tables.items()]
+    rules = [field_rule(name, dict(table), name, LINK_KEYS) for name, table in tables.items()]
     return trial.files(number, how, rules)
 
 

@@ -7,11 +7,9 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from crawlers.exceptions import CrawlersError, hint
-from crawlers.kinds.html.mapping.adjacent_value import written
-from crawlers.kinds.html.mapping.normalise import key
-from crawlers.kinds.html.mapping.synonyms import fields
-from crawlers.kinds.html.rules.field import LINK_KEYS
-from crawlers.kinds.html.rules.rules import FIELDS, RESOURCE_FIELDS
+from crawlers.kinds.html.mapping.labels import text_of
+from crawlers.kinds.html.mapping.vocabulary import fields, key
+from crawlers.kinds.html.rules import FIELDS, LINK_KEYS, RESOURCE_FIELDS
 from crawlers.operate.learn import labelled
 from crawlers.operate.learn.candidates import Trial
 from crawlers.operate.learn.expected_value import Wanted, ambiguous_day, date_orders, unreadable_date
@@ -25,7 +23,7 @@ from crawlers.records import schema_org
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from crawlers.kinds.html.rules.rules import Where
+    from crawlers.kinds.html.rules import Where
     from crawlers.operate.learn.candidates import Learned
     from crawlers.operate.learn.listing import Listing
     from crawlers.operate.learn.sample import Sample
@@ -174,7 +172,7 @@ def _is_there(sample: Sample, value: str) -> bool:
 def _beside_labels(sample: Sample, name: str) -> list[str]:
     """Return the value beside a label that usually belongs to the field."""
     own = [item for item in labelled.known(sample) if name in fields().get(item.key, ())]
-    return [shortened(written(item.values[0])) for item in own[:1]]
+    return [shortened(text_of(item.values[0])) for item in own[:1]]
 
 
 def _files(trial: Trial, wanted: dict[str, str], *, is_all: bool) -> Files | None:

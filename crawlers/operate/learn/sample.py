@@ -10,7 +10,7 @@ from urllib.parse import quote, urljoin, urlsplit
 
 from rapidfuzz import fuzz
 
-from crawlers.kinds.html.rules.selectors import from_css
+from crawlers.kinds.html.rules import from_css
 from crawlers.operate.learn.texts import normal
 from crawlers.records.addresses import absolute
 from crawlers.records.html_page import text

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from crawlers.kinds.html.rules.selectors import from_css
+from crawlers.kinds.html.rules import from_css
 from crawlers.operate.learn.anchors import TAG, Anchor, anchors
 
 if TYPE_CHECKING:

@@ -9,10 +9,9 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from crawlers.kinds.html.mapping.normalise import bare
-from crawlers.kinds.html.mapping.surroundings import is_outside
-from crawlers.kinds.html.mapping.synonyms import fields
-from crawlers.kinds.html.rules.rules import FIELDS, MANY
+from crawlers.kinds.html.mapping.confidence import is_outside
+from crawlers.kinds.html.mapping.vocabulary import bare, fields
+from crawlers.kinds.html.rules import FIELDS, MANY
 from crawlers.operate.learn import labelled
 from crawlers.operate.learn.expected_value import DATES, EMAILS, Wanted, is_date
 from crawlers.operate.learn.field import learned

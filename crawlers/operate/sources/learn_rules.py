@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import urljoin, urlsplit
 
 from crawlers.exceptions import AnswerError, CrawlersError
-from crawlers.kinds.html import sitemap
+from crawlers.kinds.html import sitemaps
 from crawlers.kinds.html.answer import page_of
 from crawlers.kinds.html.mapping import document
 from crawlers.kinds.html.rules import loads
@@ -121,12 +121,12 @@ def _mapped(start: str) -> Asking[Listing | None]:
     return Listing(start, links, Pager({"sitemap": address}, f"the sitemap {address}", 0.7), len(group), [])
 
 
-def _sitemap(address: str) -> Asking[sitemap.Sitemap]:
+def _sitemap(address: str) -> Asking[sitemaps.Sitemap]:
     answer = yield address
     try:
-        return sitemap.Sitemap() if isinstance(answer, AnswerError) else sitemap.read(answer.body, address)
+        return sitemaps.Sitemap() if isinstance(answer, AnswerError) else sitemaps.read(answer.body, address)
     except AnswerError:
-        return sitemap.Sitemap()
+        return sitemaps.Sitemap()
 
 
 def _turned(first: Sample, found: Listing) -> Asking[Listing]:

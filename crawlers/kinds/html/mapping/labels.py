@@ -2,22 +2,383 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from crawlers.kinds.html.mapping import adjacent_value, cells
-from crawlers.kinds.html.mapping.normalise import COLONS, LONGEST, bare, colon, has_colon, key
-from crawlers.records.html_page import BREAKS, UNSEEN, text, tidy
+from crawlers.kinds.html.mapping.vocabulary import COLONS, LONGEST, bare, colon, fields, has_colon, key
+from crawlers.records.html_page import BREAKS, UNSEEN, has_text, text, tidy
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from lxml.html import HtmlElement
 
-    from crawlers.kinds.html.mapping.adjacent_value import Value
     from crawlers.records.html_page import Page
+
+
+_COLON = re.compile(r"\s*[:\uff1a]?\s*")
+_NUMBER = re.compile(r"\s*[0-9]{1,3}[.)]?\s*")
+_TABLE_CELLS = frozenset(("td", "th"))
+_MOST_CELLS = 100
+_MOST_PIECES = 100
+_MOST_ROWS = 200
+_MOST_SPANNED = 50
+
+
+def marks_cell(cell: HtmlElement) -> bool:
+    """Return whether a ``td`` is a label: it has just one more beside it, or stands in the table's head."""
+    if cell.tag != "td":
+        return False
+    following = cell.getnext()
+    is_pair = following is not None and following.getnext() is None and cell.getprevious() is None
+    return is_pair or _is_in_head(cell.getparent())
+
+
+def values(cell: HtmlElement, *, is_marked: bool) -> list[Value]:
+    """Return the values of a row's or a column's label."""
+    row = cell.getparent()
+    if row is None or row.tag != "tr":
+        return []
+    across = [] if _is_in_head(row) else _across(cell, row)
+    if across:
+        return across + _spanned(cell, row)
+    return _below(cell, row) if is_marked and _is_head(row) else []
+
+
+def _row(row: HtmlElement) -> list[HtmlElement]:
+    """Return a row's cells without a cell for the colon or for the row's number; empty ones count."""
+    found = [each for each in islice(row, _MOST_CELLS) if each.tag in _TABLE_CELLS and not _is_colon(each)]
+    is_numbered = len(found) > 2 and not len(found[0]) and _NUMBER.fullmatch(found[0].text or "")
+    return found[1:] if is_numbered else found
+
+
+def _is_colon(cell: HtmlElement) -> bool:
+    return not len(cell) and bool(cell.text) and not cell.text.isspace() and _COLON.fullmatch(cell.text) is not None
+
+
+def _has_value(cell: HtmlElement) -> bool:
+    """Return whether there is a value in a cell."""
+    found = islice(cell.itertext(), _MOST_PIECES)
+    return (
+        any(any(map(str.isalnum, piece)) for piece in found) or next(cell.iter("img", "input", "a"), None) is not None
+    )
+
+
+def _across(cell: HtmlElement, row: HtmlElement) -> list[Value]:
+    """Return every ``td`` between a ``th`` and the next one; without ``th`` labels and values alternate."""
+    cells = _row(row)
+    if cell not in cells:
+        return []
+    if cell.tag == "th":
+        return [[each] for each in _until_th(cells[cells.index(cell) + 1 :]) if _has_value(each)]
+    if any(each.tag == "th" for each in cells):
+        return []
+    value = _beside(cell, cells) if _takes_turns(cell, cells) else _beside(cell, [*filter(_has_value, cells)])
+    return [[value]] if value is not None and _has_value(value) else []
+
+
+def _takes_turns(cell: HtmlElement, cells: list[HtmlElement]) -> bool:
+    return not len(cells) % 2 and not cells.index(cell) % 2
+
+
+def _beside(cell: HtmlElement, cells: list[HtmlElement]) -> HtmlElement | None:
+    return cells[cells.index(cell) + 1] if cell in cells and _takes_turns(cell, cells) else None
+
+
+def _until_th(cells: list[HtmlElement]) -> Iterator[HtmlElement]:
+    for each in cells:
+        if each.tag == "th":
+            return
+        yield each
+
+
+def _spanned(cell: HtmlElement, row: HtmlElement) -> list[Value]:
+    """Return the cells of the further rows that the label spans."""
+    rows = islice(row.itersiblings("tr"), _span(cell, "rowspan") - 1)
+    return [[each] for below in rows for each in _row(below) if each.tag == "td" and _has_value(each)]
+
+
+def _span(cell: HtmlElement, name: str) -> int:
+    """
+    >>> from lxml.html import fromstring
+    >>> [_span(fromstring(f"<p rowspan='{number}'>"), "rowspan") for number in ("3", "0", "x", "99999999", "²")]
+    [3, 1, 1, 50, 1]
+    """
+    given = (cell.get(name) or "1").strip()[:9]
+    return max(1, min(int(given), _MOST_SPANNED)) if given.isascii() and given.isdigit() else 1
+
+
+def _is_head(row: HtmlElement) -> bool:
+    """Return whether a row has only labels: all ``th``, maybe after an empty corner, or a single cell."""
+    cells = _row(row)
+    is_cornered = len(cells) > 2 and not _has_value(cells[0])
+    return len(cells) == 1 or _is_in_head(row) or all(each.tag == "th" for each in cells[is_cornered:])
+
+
+def _is_in_head(row: HtmlElement | None) -> bool:
+    around = None if row is None else row.getparent()
+    return around is not None and around.tag == "thead"
+
+
+def _below(cell: HtmlElement, row: HtmlElement) -> list[Value]:
+    column = _column(cell)
+    is_alone = len(_row(row)) == 1  # a label above its value
+    found: list[Value] = []
+    for below in islice(_rows_after(row), _MOST_ROWS):
+        under = _at(below, column)
+        if under is None or under.tag == "th" or (is_alone and len(_row(below)) > 1):
+            break
+        if _has_value(under):
+            found.append([under])
+        if is_alone:
+            break
+    return found
+
+
+def _rows_after(row: HtmlElement) -> Iterator[HtmlElement]:
+    yield from row.itersiblings("tr")
+    part = row.getparent()
+    if part.tag in ("thead", "tbody"):
+        for after in part.itersiblings("tbody"):
+            yield from after.iterchildren("tr")
+
+
+def _column(cell: HtmlElement) -> int:
+    before = (each for each in islice(cell.itersiblings(preceding=True), _MOST_CELLS) if each.tag in _TABLE_CELLS)
+    return sum(_span(each, "colspan") for each in before)
+
+
+def _at(row: HtmlElement, column: int) -> HtmlElement | None:
+    left = column
+    for cell in islice(row, _MOST_CELLS):
+        if cell.tag in _TABLE_CELLS:
+            left -= _span(cell, "colspan")
+            if left < 0:
+                return cell
+    return None
+
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from lxml.html import HtmlElement
+
+    Value = list[HtmlElement | str]
+    """The elements and texts of one value, in order; the elements count without their tails."""
+
+_MOST = 200
+"""Elements that are looked at after a label."""
+
+_HEADINGS = frozenset(("h1", "h2", "h3", "h4", "h5", "h6"))
+_LISTED = ("field-item", "field__item")
+_BOLD = frozenset(("b", "strong", "label"))
+_PLACES = frozenset(("div", "span", "td", "li"))
+_DEEPEST = 5
+_OBJECTS = ("img", "input", "meta", "time", "data", "audio", "video", "object")
+
+
+def text_of(value: Value) -> str:
+    """Return the value's text."""
+    if len(value) == 1:
+        return text(value[0])
+    return tidy("".join(_joined(value)))
+
+
+def _joined(value: Value) -> Iterator[str]:
+    for part in value:
+        if isinstance(part, str):
+            yield part
+        else:
+            yield f" {text(part)} " if part.tag in BREAKS else _spaced(part)
+
+
+def _spaced(part: HtmlElement) -> str:
+    """Return a text with the space at the edges of inline markup, which is space between words."""
+    found, before = text(part), part.text or ""
+    return f"{before[:1] if before[:1].isspace() else ''}{found}{' ' if _ends_in_space(part) else ''}"
+
+
+def _ends_in_space(part: HtmlElement) -> bool:
+    last = next(part.iterchildren(reversed=True), None)
+    end = (part.text if last is None else last.tail) or ""
+    return end[-1:].isspace()
+
+
+def definitions(term: HtmlElement) -> list[Value]:
+    """Return every ``dd`` of a ``dt``; several ``dt`` in a row share them."""
+    found: list[Value] = []
+    for sibling in islice(term.itersiblings(), _MOST):
+        if sibling.tag == "dd":
+            found.append([sibling])
+        elif sibling.tag == "dt" and found:
+            break
+        elif sibling.tag not in ("dt", "dd", *UNSEEN) and not found:
+            return _filled([[sibling]])
+    return _filled(found)
+
+
+def of_text(element: HtmlElement, rest: str, *, is_tail: bool, is_last: bool) -> list[Value]:
+    """Return what follows "Label:" in a text: the rest of it, and the inline elements after it."""
+    if not is_last:
+        return [[rest]] if rest.strip() else []
+    first = element.getnext() if is_tail else next(iter(element), None)
+    value = _run(rest, first, None, is_open=True)
+    return _listed(value)
+
+
+def of_element(label: HtmlElement, *, is_marked: bool) -> list[Value]:
+    """Return what follows a label's element in its line, or the next line or block where the line has nothing."""
+    if label.tag in _HEADINGS:
+        return _under(label)
+    tail = (label.tail or "").lstrip(" \t\r\n\u00a0:\uff1a")
+    value = _run(tail, label.getnext(), label, is_open=is_marked and label.tag not in BREAKS)
+    return _listed(value)
+
+
+def _under(heading: HtmlElement) -> list[Value]:
+    """Return each block up to the next heading."""
+    found: list[Value] = [[heading.tail]] if heading.tail and heading.tail.strip() else []
+    for sibling in islice(heading.itersiblings(), _MOST):
+        if sibling.tag in _HEADINGS:
+            break
+        if found and found[-1][-1:] and sibling.tag not in BREAKS:
+            found[-1].append(sibling)
+        elif sibling.tag not in UNSEEN:
+            found += _listed([sibling])
+        if sibling.tail and sibling.tail.strip():
+            found.append([sibling.tail])
+    return _filled(found)
+
+
+def _run(before: str, first: HtmlElement | None, label: HtmlElement | None, *, is_open: bool) -> Value:
+    """
+    Args:
+        before: the text before the first element.
+        label: the label's element, if it has one: another one like it begins the next label.
+        is_open: whether several inline elements make up the value; else the first one with a text does.
+    """
+    value: Value = [before] if before.strip() else []
+    element = first
+    for _ in range(_MOST):
+        if element is None or _ends(element, label, is_empty=not value):
+            break
+        if element.tag not in UNSEEN and element.tag != "br" and _has_content(element):
+            value.append(element)
+            if element.tag in BREAKS or not (is_open or element.tag == "img"):
+                break
+        if element.tail and element.tail.strip():
+            if element.tag == "br" and not value and _begins_label(element.tail.lstrip()):
+                break
+            value.append(element.tail)
+        elif value and element.tail:
+            value.append(" ")
+        element = element.getnext()
+    return value if any(not isinstance(part, str) or part.strip() for part in value) else []
+
+
+def _ends(element: HtmlElement, label: HtmlElement | None, *, is_empty: bool) -> bool:
+    """Return whether the value ends before this element."""
+    if element.tag in UNSEEN:
+        return False
+    if element.tag in BREAKS and not is_empty:
+        return True
+    if is_empty and label is not None and (_is_empty_place(element, label) or _is_next(element, label)):
+        return True
+    if element.tag in _HEADINGS and label is not None and label.tag not in _HEADINGS:
+        return True
+    if not is_empty and (element.tag in _BOLD or _is_like(element, label)):
+        return True
+    return element.tag not in BREAKS and _is_label(element)
+
+
+def _is_empty_place(element: HtmlElement, label: HtmlElement) -> bool:
+    """Return whether the value would stand here; empty paragraphs make space, other empty elements end a float."""
+    if element.tag not in _PLACES or element.tag != label.tag or _has_content(element):
+        return False
+    return not (element.tail and element.tail.strip()) and "clear" not in (element.get("class") or "")
+
+
+def _is_next(element: HtmlElement, label: HtmlElement) -> bool:
+    """Return whether another label begins here, with its value behind it: this label has no value."""
+    if element.tag not in BREAKS:
+        return element.tag in _BOLD and _is_like(element, label) and _is_on_a_new_line(element)
+    if not _is_like(element, label):
+        return False
+    if _begins_label(text(element)):
+        return True
+    inner, own = element, label
+    for _ in range(_DEEPEST):
+        inner, own = _first(inner), _first(own)
+        if inner is None or own is None or not _is_like(inner, own):
+            return False
+        if _has_value_behind(inner):
+            is_marked = inner.tag in BREAKS or inner.tag == "label" or inner.get("class")
+            return bool(is_marked) or _is_label(inner) or _is_label(own)
+    return False
+
+
+def _first(element: HtmlElement) -> HtmlElement | None:
+    """Return the element that it begins with, if it does not begin with text."""
+    return None if element.text and element.text.strip() else next(iter(element), None)
+
+
+def _has_value_behind(element: HtmlElement) -> bool:
+    after = element.getnext()
+    return bool(element.tail and element.tail.strip()) or (after is not None and after.tag not in ("br", *_OBJECTS))
+
+
+def _is_on_a_new_line(element: HtmlElement) -> bool:
+    """Return whether it has text beside it, or an empty line before it; a value in bold type has neither."""
+    before = element.getprevious()
+    if before is None or before.tag != "br":
+        return False
+    earlier = before.getprevious()
+    return _has_value_behind(element) or (earlier is not None and earlier.tag == "br")
+
+
+def _begins_label(text: str) -> bool:
+    """Return whether a text begins with a word for a field and a colon."""
+    end = colon(text)
+    return 0 < end <= LONGEST and key(text[:end]) in fields()
+
+
+def _is_like(element: HtmlElement, label: HtmlElement | None) -> bool:
+    return label is not None and element.tag == label.tag and element.get("class") == label.get("class")
+
+
+def _is_label(element: HtmlElement) -> bool:
+    """Return whether a colon at its end, or after it, makes an element a label."""
+    found = text(element)
+    if not 0 < len(found) <= LONGEST:
+        return False
+    return colon(found) == len(found) - 1 or (element.tail or "").lstrip()[:1] in (":", "\uff1a")
+
+
+def _listed(value: Value) -> list[Value]:
+    """Return the values apart: Drupal gives each value of a field an element of its own."""
+    only = value[0] if len(value) == 1 else None
+    if only is None or isinstance(only, str):
+        return [value] if value else []
+    items = [each for each in islice(only.iter("div", "li", "span"), _MOST) if _is_item(each)]
+    return _filled([[each] for each in items]) or [value]
+
+
+def _is_item(element: HtmlElement) -> bool:
+    return any(name in _LISTED for name in (element.get("class") or "").split())
+
+
+def _filled(values: list[Value]) -> list[Value]:
+    return [value for value in values if any(_has_content(part) for part in value)]
+
+
+def _has_content(part: HtmlElement | str) -> bool:
+    if isinstance(part, str):
+        return bool(part.strip())
+    return has_text(part) or next(part.iter(*_OBJECTS), None) is not None
+
 
 MOST = 5_000
 """Labels of a page; a catalogue's page has dozens."""
@@ -60,7 +421,7 @@ class Label:
     """
     Attributes:
         text: as it stands on the page, without its colon.
-        key: what it has in common with other spellings; see `crawlers.kinds.html.mapping.normalise.key`.
+        key: what it has in common with other spellings; see `crawlers.kinds.html.mapping.vocabulary.key`.
         is_marked: whether the page says that it is one, by an element, a class or a colon.
         element: the label's own; of "Label: value" in one text the element before or around it.
     """
@@ -79,12 +440,12 @@ class Label:
         """Return each value: its elements and texts in order. A ``dt`` may have several ``dd``."""
         place = self.place
         if place.rest is not None:
-            return adjacent_value.of_text(place.element, place.rest, is_tail=place.is_tail, is_last=place.is_last)
+            return of_text(place.element, place.rest, is_tail=place.is_tail, is_last=place.is_last)
         if place.element.tag == "dt":
-            return adjacent_value.definitions(place.element)
+            return definitions(place.element)
         if place.element.tag in ("td", "th"):
-            return cells.values(place.element, is_marked=self.is_marked)
-        return adjacent_value.of_element(place.element, is_marked=self.is_marked)
+            return values(place.element, is_marked=self.is_marked)
+        return of_element(place.element, is_marked=self.is_marked)
 
     def __repr__(self) -> str:
         return f"Label({self.text!r})"
@@ -93,7 +454,7 @@ class Label:
 def labels(page: Page, node: HtmlElement | None = None) -> list[Label]:
     """Return every label with a value, in page order."""
     around = page.root if node is None else node
-    found = (each for piece in pieces(around) for each in at(piece, around))
+    found = (each for piece in text_pieces(around) for each in at(piece, around))
     return [label for label in islice(unrepeated(found), MOST) if label.key and label.values]
 
 
@@ -107,7 +468,7 @@ def unrepeated(found: Iterator[Label]) -> Iterator[Label]:
             yield each
 
 
-def pieces(around: HtmlElement, is_wanted: Callable[[str], bool] = bool) -> Iterator[Piece]:
+def text_pieces(around: HtmlElement, is_wanted: Callable[[str], bool] = bool) -> Iterator[Piece]:
     """Yield the texts in an element, in page order; `at` finds the labels they belong to."""
     for element in islice(around.iter(), _MOST_ELEMENTS):
         text = element.text
@@ -159,7 +520,7 @@ def _is_followed(element: HtmlElement) -> bool:
 
 def _of_element(element: HtmlElement, written: str) -> Label:
     place, is_marked = _outermost(element)
-    return Label(written, Place(place), is_marked=is_marked or written[-1] in COLONS or cells.marks(place))
+    return Label(written, Place(place), is_marked=is_marked or written[-1] in COLONS or marks_cell(place))
 
 
 def _short(element: HtmlElement) -> str | None:
