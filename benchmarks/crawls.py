@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).resolve().parents[1]
 BENCHMARKS = ROOT / "benchmarks"
 PAGE = 1000
-LEDGER = ("-s", "SCHEDULER=crawlers.components.resume.LedgerScheduler")
+LEDGER = ("-s", "SCHEDULER=crawlers.components.scheduler.LedgerScheduler")
 
 IN_MEMORY = Path("/dev/shm")
 ROOM = 2**30  # bytes

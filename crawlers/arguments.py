@@ -61,7 +61,6 @@ def choice(*values: str) -> Callable[[str], str]:
 
 
 def text(value: str) -> str:
-    """Return a text that is not empty."""
     if not value.strip():
         raise ValueError("a text that is not empty")
     return value.strip()

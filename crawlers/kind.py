@@ -253,11 +253,6 @@ class GuardedDetector(Detector):
 
 
 def _findings(asking: Any) -> Asking[list[Finding]]:
-    """Return the findings of a detector.
-
-    Raises:
-        TypeError: it is not a generator, or does not return findings.
-    """
     if not isinstance(asking, Generator):
         raise TypeError("find() is not a generator")
     found = yield from asking
@@ -303,7 +298,6 @@ def registered() -> dict[str, Kind]:
 
 
 def _others() -> Iterator[Kind]:
-    """Yield the kinds of other packages."""
     for entry in sorted(entry_points(group=GROUP), key=lambda entry: entry.name):
         where = f"The kind of catalogue {entry.name!r} ({entry.value}) is left out"
         kind = loaded(entry.value, where)
@@ -335,7 +329,6 @@ def enabled(patterns: list[str]) -> dict[str, Kind]:
 
 
 def load(path: str) -> Any:
-    """Return the object that ``module:object`` names."""
     module, _, name = path.partition(":")
     return getattr(import_module(module), name)
 
@@ -445,7 +438,6 @@ def volatile(metadata_source: str | None) -> Volatile:
 
 
 def _volatile(kind: Kind) -> dict[str, Volatile]:
-    """Return what a kind's own file says, by ``metadata_source``."""
     from crawlers.records.tables import toml_table  # noqa: PLC0415
     from crawlers.records.volatile import Volatile  # noqa: PLC0415
 

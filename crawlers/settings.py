@@ -157,7 +157,7 @@ CONCURRENT_ITEMS = 2  # default 100, a task each for every answer; these pipelin
 WARN_ON_GENERATOR_RETURN_VALUE = False  # default True, which parses the callback's source for most answers
 
 # Logging
-LOG_FORMATTER = "crawlers.extensions.lean_log.LeanLogFormatter"  # default LogFormatter: a line for each unshown item
+LOG_FORMATTER = "crawlers.extensions.scrapy_parts.LeanLogFormatter"  # default LogFormatter: a line for each item
 LOG_LEVEL = "INFO"  # default DEBUG, which prints every item
 LOG_VERSIONS: list[str] = []  # default: ten libraries' versions; the run report has what matters
 LOGSTATS_INTERVAL = 60.0  # seconds between progress lines if the output is not a terminal
@@ -165,13 +165,13 @@ LOGSTATS_INTERVAL = 60.0  # seconds between progress lines if the output is not 
 # Components
 ADDONS = {
     "crawlers.store.location.Resolved": 50,
-    "crawlers.components.politeness.addon.Politeness": 100,
+    "crawlers.components.politeness.pace.Politeness": 100,
     "crawlers.extensions.feeds.DatasetFeeds": 200,
 }
-SCHEDULER = "crawlers.components.resume.LedgerScheduler"  # default Scrapy's own, whose JOBDIR does not survive kill -9
+SCHEDULER = "crawlers.components.scheduler.LedgerScheduler"  # default Scrapy's own, which does not survive kill -9
 EXTENSIONS_BASE: dict[str, int] = {}  # default Scrapy's eleven; two of them run code for anyone who connects
 EXTENSIONS = {
-    "crawlers.extensions.core_stats.CoreStats": 0,  # instead of Scrapy's, which is called for each item
+    "crawlers.extensions.scrapy_parts.CoreStats": 0,  # instead of Scrapy's, which is called for each item
     "scrapy.extensions.logcount.LogCount": 0,  # of Scrapy's own
     "scrapy.extensions.memusage.MemoryUsage": 0,
     "scrapy.extensions.memdebug.MemoryDebugger": 0,
@@ -180,7 +180,7 @@ EXTENSIONS = {
     "crawlers.operate.notify.Notify": 5,  # before Report: a mistake in its settings leaves no folder
     "crawlers.extensions.storing.Storing": 8,  # before Report: it takes the source, and brings its folder up to date
     "crawlers.extensions.report.Report": 10,  # first: it opens the job, locks the folder, may refuse to start
-    "crawlers.extensions.heartbeat.Heartbeat": 15,
+    "crawlers.extensions.progress.Heartbeat": 15,
     "crawlers.extensions.public_hosts.PublicHosts": 17,
     "crawlers.store.index.Index": 20,
     "crawlers.extensions.timeseries.TimeSeries": 25,
@@ -191,18 +191,18 @@ EXTENSIONS = {
 SPIDER_MIDDLEWARES = {
     "pipelines.Batches": -1,  # next to the engine: all others see each item by itself
     "crawlers.store.index.SkipUnchanged": 100,
-    "crawlers.extensions.spider_middlewares.DefaultErrback": 200,
-    "crawlers.extensions.spider_middlewares.DeclaredEncoding": 300,
+    "crawlers.extensions.scrapy_parts.DefaultErrback": 200,
+    "crawlers.extensions.scrapy_parts.DeclaredEncoding": 300,
     "pipelines.NoExcludedExports": 400,
 }
 DOWNLOADER_MIDDLEWARES = {
     "crawlers.safety.tokens.NoLogins": 40,  # before all that might name the address
     "scrapy.downloadermiddlewares.offsite.OffsiteMiddleware": None,
-    "crawlers.components.politeness.offsite.Offsite": 50,
+    "crawlers.components.politeness.blocked.Offsite": 50,
     "scrapy.downloadermiddlewares.robotstxt.RobotsTxtMiddleware": None,
     "crawlers.components.politeness.robots.Robots": 100,
     "scrapy.downloadermiddlewares.retry.RetryMiddleware": None,
-    "crawlers.components.politeness.retry.BackoffRetry": 550,
+    "crawlers.components.politeness.pace.BackoffRetry": 550,
     "crawlers.components.politeness.blocked.Blocked": 570,  # sees an answer before BackoffRetry does, and unpacked
     "crawlers.safety.resolver.PublicOnly": 800,  # behind HttpProxyMiddleware
     "crawlers.safety.tokens.SecretHeaders": 805,  # as the next one
@@ -212,7 +212,7 @@ DOWNLOADER_MIDDLEWARES = {
     "crawlers.components.httpcache.HttpCache": 900,
     "crawlers.safety.tokens.EchoedToken": 905,  # before the cache stores an answer, and behind what unpacks it
     "scrapy.downloadermiddlewares.httpcompression.HttpCompressionMiddleware": None,
-    "crawlers.components.spool.compression.BoundedCompression": 910,  # default 590; the cache reads bodies
+    "crawlers.components.content_encoding.BoundedCompression": 910,  # default 590; the cache reads bodies
     "scrapy.downloadermiddlewares.stats.DownloaderStats": 920,  # default 850; below the cache
 }
 ITEM_PROCESSOR = "pipelines.Pipelines"  # default ItemPipelineManager, which takes items one by one

@@ -29,8 +29,8 @@ logger = logging.getLogger(__name__)
 
 OTHERS = {
     "archive": "crawlers.archive.generic:Archive",
-    "ckan_extensions": "crawlers.ecosystem.extensions.generic:CKANExtensions",
-    "ckan_sites": "crawlers.ecosystem.sites.generic:CKANSites",
+    "ckan_extensions": "crawlers.ecosystem.ckan_extensions:CKANExtensions",
+    "ckan_sites": "crawlers.ecosystem.ckan_sites:CKANSites",
 }
 """The generic spiders that crawl no catalogue of datasets: every project has them."""
 

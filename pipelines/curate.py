@@ -9,8 +9,7 @@ from scrapy.exceptions import NotConfigured
 from scrapy.spidermiddlewares.base import BaseSpiderMiddleware
 
 from crawlers import signals
-from crawlers.components.resume import Records
-from crawlers.components.resume.records import EXCLUDED
+from crawlers.components.ledger import EXCLUDED, Records
 from crawlers.extensions.error_log import Excluded
 from crawlers.items import Dataset
 from crawlers.listing.spider import completion

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from crawlers.components.browser import executable
+from crawlers.components.browser import executables
 from crawlers.kind import registered
 from crawlers.spider_loader import OTHERS
 from tests import forked
@@ -125,7 +125,7 @@ def options(output: Path, settings: dict[str, str], **arguments: str) -> list[st
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """A test with a browser is slow, and needs one."""
-    missing = not any(shutil.which(name) for name in executable.NAMES)
+    missing = not any(shutil.which(name) for name in executables.NAMES)
     for item in items:
         if item.get_closest_marker("browser"):
             item.add_marker("slow")

@@ -25,7 +25,7 @@ from scrapy.settings import Settings
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
 
-from crawlers.components.browser import executable  # noqa: E402
+from crawlers.components.browser import executables  # noqa: E402
 from tests.ten import Ten  # noqa: E402
 
 PICTURES = ROOT / "docs" / "pictures"
@@ -108,7 +108,7 @@ def photograph(address: str) -> None:
     """Take the dashboard's first screen, light and dark."""
     with sync_playwright() as playwright:
         sandbox = [] if os.getuid() else ["--no-sandbox"]
-        path = executable.executable(Settings())
+        path = executables.executable(Settings())
         browser = playwright.chromium.launch(executable_path=path, args=[*sandbox, "--disable-dev-shm-usage"])
         for scheme in ("light", "dark"):
             page = browser.new_page(viewport={"width": 1280, "height": 800}, color_scheme=scheme)

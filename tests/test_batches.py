@@ -21,7 +21,7 @@ from scrapy import signals as scrapy_signals
 from scrapy.exceptions import DropItem
 
 from crawlers import settings, signals
-from crawlers.components.resume import Records
+from crawlers.components.ledger import Records
 from crawlers.extensions.error_log import now
 from crawlers.extensions.flaw_log import FlawLog
 from crawlers.items import Dataset

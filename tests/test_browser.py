@@ -23,9 +23,9 @@ import pytest
 from scrapy.settings import Settings
 from twisted.internet.address import IPv4Address
 
-from crawlers.components.browser import executable
+from crawlers.components.browser import executables
 from crawlers.components.browser.browser import Browser
-from crawlers.components.browser.errors import BrowserError
+from crawlers.components.browser.executables import BrowserError
 from crawlers.components.browser.guard import Guard, resolved
 from crawlers.exceptions import AnswerError
 from crawlers.safety.resolver import ForbiddenAddressError, PublicOnlyResolver
@@ -50,7 +50,7 @@ from scrapy.crawler import CrawlerProcess
 from scrapy.utils.project import get_project_settings
 from crawlers.components.politeness import failures
 from crawlers.components.browser import enable
-from crawlers.components.resume.scheduler import stored_request
+from crawlers.components.scheduler import stored_request
 
 class Probe(Spider):
     name = "probe"
@@ -970,20 +970,20 @@ def test_where_a_browser_is_looked_for(monkeypatch, tmp_path):
     monkeypatch.setenv("PATH", str(tmp_path / "bin"))
     monkeypatch.setenv("PLAYWRIGHT_BROWSERS_PATH", str(tmp_path))
     mine = Settings({"BROWSER_EXECUTABLE": str(tmp_path / "mine")})
-    assert executable.executable(mine) == str(tmp_path / "mine")
-    monkeypatch.setattr(executable, "_revision", lambda: "9")
-    assert executable.executable(Settings()) == str(tmp_path / "chromium-9/chrome-linux64/chrome")
-    monkeypatch.setattr(executable, "_revision", lambda: "10")
-    assert executable.executable(Settings()) == str(tmp_path / "bin/google-chrome")
+    assert executables.executable(mine) == str(tmp_path / "mine")
+    monkeypatch.setattr(executables, "_revision", lambda: "9")
+    assert executables.executable(Settings()) == str(tmp_path / "chromium-9/chrome-linux64/chrome")
+    monkeypatch.setattr(executables, "_revision", lambda: "10")
+    assert executables.executable(Settings()) == str(tmp_path / "bin/google-chrome")
     monkeypatch.setenv("PATH", "/nowhere")
     with pytest.raises(BrowserError, match="apt-get install chromium"):
-        executable.executable(Settings())
+        executables.executable(Settings())
 
 
 def test_playwright_is_asked_for_by_name(monkeypatch):
-    monkeypatch.setattr(executable, "find_spec", lambda _: None)
+    monkeypatch.setattr(executables, "find_spec", lambda _: None)
     with pytest.raises(BrowserError, match=r"pip install 'catalogue-crawlers\[browser\]'"):
-        executable.check_driver()
+        executables.check_driver()
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 from OpenSSL import SSL, crypto
 
-from crawlers.components.spool.certificates import ExplainedConnections
+from crawlers.components.connections import ExplainedConnections
 from tests.conftest import options, scrapy
 
 DAY = timedelta(days=1)

@@ -15,10 +15,10 @@ from urllib.parse import urlsplit
 import pytest
 from scrapy.http import TextResponse
 
-from crawlers.ecosystem.extensions import ecosystem_file
-from crawlers.ecosystem.extensions.addresses import Repository as Named
-from crawlers.ecosystem.extensions.addresses import repositories, repository
-from crawlers.ecosystem.extensions.answers import answers
+from crawlers.ecosystem import ecosystem_file
+from crawlers.ecosystem.github import answers
+from crawlers.ecosystem.repositories import Repository as Named
+from crawlers.ecosystem.repositories import repositories, repository
 from tests import forked
 from tests.conftest import ROOT, Crawl, options, scrapy
 from tests.portal.github import TOKEN, Catalogue, GitHub, Refusal, Repository, made
@@ -618,13 +618,13 @@ def test_feeds_have_the_profiles(profile, tmp_path):
 KILLED = """
 import os, signal, sys
 from scrapy.cmdline import execute
-from crawlers.ecosystem.extensions.github import GitHub
+from crawlers.ecosystem.github import GitHub
 
 asked, ask = [], GitHub.ask_for_record
 
 def ask_for_some_only(github, name):
     if len(asked) == 2:  # those are in the ledger
-        github.spider.records.job.commit()
+        github.repositories.spider.records.job.commit()
         os.kill(os.getpid(), signal.SIGKILL)
     asked.append(name)
     return ask(github, name)

@@ -12,7 +12,7 @@ from scrapy import Request
 from scrapy.http import TextResponse
 from scrapy.spidermiddlewares.httperror import HttpError
 
-from crawlers.ecosystem.extensions.generic import CKANExtensions
+from crawlers.ecosystem.ckan_extensions import CKANExtensions
 from crawlers.exceptions import AnswerError
 from crawlers.kinds.ckan import api
 from crawlers.kinds.ckan.dialect import MOST_ALONE, Ask, Packages, Refusal, by_offset, of_failure, refused

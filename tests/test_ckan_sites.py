@@ -18,11 +18,10 @@ from typing import Any
 import pytest
 from cryptography.hazmat.primitives import serialization
 
+from crawlers.ecosystem import site_list
+from crawlers.ecosystem.ckan_sites import CKANSites
 from crawlers.ecosystem.profiles import document, last_known
-from crawlers.ecosystem.sites import listed
-from crawlers.ecosystem.sites.generic import CKANSites
-from crawlers.ecosystem.sites.questions import QUESTIONS
-from crawlers.ecosystem.sites.visit import Visit
+from crawlers.ecosystem.visits import QUESTIONS, Visit
 from crawlers.exceptions import AnswerError, ArgumentError, SourcesError
 from crawlers.items import Site
 from crawlers.operate.sources import load
@@ -554,7 +553,7 @@ def test_a_mistake_in_a_file_is_told_by_its_line(tmp_path, content, says):
     path = tmp_path / "sites.csv"
     path.write_bytes(content if isinstance(content, bytes) else content.encode())
     with pytest.raises(ArgumentError, match=says):
-        listed.of_file(path)
+        site_list.of_file(path)
 
 
 def test_a_file_may_have_more_columns_and_addresses_without_a_scheme(tmp_path):
@@ -562,7 +561,7 @@ def test_a_file_may_have_more_columns_and_addresses_without_a_scheme(tmp_path):
     path.write_text(
         "tstamp,name,url,country,latitude,longitude\n1,a,data.example.de,,50.1,8.7\n2,b,http://b.io,Kenya,,\n"
     )
-    first, second = listed.of_file(path)
+    first, second = site_list.of_file(path)
     assert (first["url"], first["country"], first["latitude"]) == ("https://data.example.de", "DE", 50.1)
     assert (second["url"], second["country"], second["latitude"]) == ("http://b.io", "KE", None)
 
@@ -590,9 +589,9 @@ def test_a_mistake_in_a_list_is_one_sentence_and_no_request(output, tmp_path):
 
 def test_a_list_that_is_not_there_is_told(tmp_path):
     with pytest.raises(ArgumentError, match="can't be read: No such file or directory"):
-        listed.of_file(tmp_path / "sites.csv")
+        site_list.of_file(tmp_path / "sites.csv")
     with pytest.raises(SourcesError, match="There is no"):
-        listed.of_sources(tmp_path / "sources.toml", None)
+        site_list.of_sources(tmp_path / "sources.toml", None)
 
 
 # TLS
@@ -770,14 +769,16 @@ def test_the_oldest_before_the_newest_is_believed_by_neither():
     ],
 )
 def test_the_address_of_a_portal_is_where_its_package_has_it(package, address):
-    assert listed.address(Record(package)) == address
+    assert site_list.address(Record(package)) == address
 
 
 def test_country_and_coordinates_are_of_the_record_or_the_host():
     package = {"name": "a", "url": "https://data.gov.uk", "spatial": '{"type": "Point", "coordinates": [-0.1, 51.5]}'}
-    found = listed.of_package(package, "https://c.org")
+    found = site_list.of_package(package, "https://c.org")
     assert (found["country"], found["latitude"], found["longitude"]) == ("GB", 51.5, -0.1)
-    found = listed.of_package({"name": "a", "url": "https://a.org", "extras": [{"key": "country", "value": "de"}]}, "")
+    found = site_list.of_package(
+        {"name": "a", "url": "https://a.org", "extras": [{"key": "country", "value": "de"}]}, ""
+    )
     assert (found["country"], found["latitude"]) == ("DE", None)
 
 
@@ -803,4 +804,4 @@ def test_portals_are_a_source_that_can_be_harvested(tmp_path, given):
 def test_sources_that_are_no_toml_are_an_error(tmp_path):
     (tmp_path / "sources.toml").write_text("[a\n")
     with pytest.raises(SourcesError, match="is not TOML"):
-        listed.of_sources(tmp_path / "sources.toml", None)
+        site_list.of_sources(tmp_path / "sources.toml", None)

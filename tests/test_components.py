@@ -28,7 +28,7 @@ import crawlers
 import pipelines
 from crawlers import settings, signals
 from crawlers.extensions.report import Report
-from crawlers.extensions.spider_middlewares import DeclaredEncoding
+from crawlers.extensions.scrapy_parts import DeclaredEncoding
 from crawlers.items import Dataset
 from crawlers.operate.setting_types import lacks
 from crawlers.operate.sources.project_context import project
@@ -52,7 +52,7 @@ from tests.portal.odd import OddPortal
         ("REFERRER_POLICY", "no-referrer"),
         ("METAREFRESH_ENABLED", False),
         ("URLLENGTH_LIMIT", 0),
-        ("SCHEDULER", "crawlers.components.resume.LedgerScheduler"),
+        ("SCHEDULER", "crawlers.components.scheduler.LedgerScheduler"),
     ],
 )
 def test_a_setting_that_stays(name, value):

@@ -25,7 +25,7 @@ from lxml import html
 from scrapy.settings import Settings
 from waitress import wasyncore
 
-from crawlers.components.browser import executable
+from crawlers.components.browser import executables
 from crawlers.operate.dashboard import addresses, app
 from crawlers.operate.dashboard.api.questions import cursor
 from crawlers.operate.dashboard.cache import Remembered
@@ -1027,7 +1027,7 @@ def chromium():
 
     sandbox = [] if os.getuid() else ["--no-sandbox"]
     with sync_playwright() as playwright:
-        path = executable.executable(Settings())
+        path = executables.executable(Settings())
         browser = playwright.chromium.launch(executable_path=path, args=[*sandbox, "--disable-dev-shm-usage"])
         yield browser
         browser.close()

@@ -18,12 +18,11 @@ from packaging.utils import canonicalize_name
 from scrapy.settings import Settings
 
 from crawlers import items, settings, signals
-from crawlers.ecosystem.extensions.repositories import STATES as REPOSITORY_STATES
+from crawlers.ecosystem.ckan_sites import STATES as SITE_STATES
 from crawlers.ecosystem.profiles import feed_fields
-from crawlers.ecosystem.sites.spider import STATES as SITE_STATES
+from crawlers.ecosystem.repositories import STATES as REPOSITORY_STATES
 from crawlers.extensions.error_log import error_line
-from crawlers.extensions.report import COUNTS
-from crawlers.extensions.run_report import run_report
+from crawlers.extensions.report import COUNTS, run_report
 from crawlers.items import Dataset, Export, Stored
 from crawlers.kind import registered
 from crawlers.kinds.api import declaration as api
@@ -48,7 +47,7 @@ from crawlers.kinds.html.rules import FIELDS, RESOURCE_FIELDS, WAYS, Links, Pagi
 from crawlers.listing import evidence
 from crawlers.listing.state import RunState, stat
 from crawlers.operate.sources.source import REVIEWS
-from crawlers.publish import change
+from crawlers.publish import operations
 from crawlers.publish.journal import Phase
 from crawlers.spider_loader import SpiderLoader
 from crawlers.store.index.schema import TABLES as INDEX_TABLES
@@ -286,7 +285,14 @@ def test_kinds_of_errors_and_flaws_have_a_section_each_on_how_to_fix_them_with_a
         assert sorted(re.findall(r"\(errors\.md#(\w+)\)", listed)) == sorted(kinds)
 
 
-OTHER_STATES = (REVIEWS, get_args(items.State), SITE_STATES, REPOSITORY_STATES, get_args(Phase), get_args(change.State))
+OTHER_STATES = (
+    REVIEWS,
+    get_args(items.State),
+    SITE_STATES,
+    REPOSITORY_STATES,
+    get_args(Phase),
+    get_args(operations.State),
+)
 GLOSSARY = {
     "Verdicts": EXIT_CODES.keys(),
     "States": (set(RUN_STATES) - EXIT_CODES.keys()).union(*OTHER_STATES),
@@ -378,18 +384,21 @@ def test_declarations_are_described():
 
 PARTS = {
     "components/browser": "architecture",
-    **dict.fromkeys(("safety", "components/spool"), "safety"),
-    **{f"components/{part}": part for part in ("httpcache", "politeness", "resume")},
+    "components/httpcache.py": "httpcache",
+    "components/politeness": "politeness",
+    "components/scheduler.py": "resume",
+    "components/spool.py": "safety",
+    "safety": "safety",
 }
 """The page that has the sentence on each part."""
 
 
 def test_a_part_needs_what_its_page_lists():
     for part, page in PARTS.items():
-        sentence = rf"`crawlers/{part}(?:\.py)?` needs (.+) of this project\."
+        sentence = rf"`crawlers/{part}` needs (.+) of this project\."
         (listed,) = re.findall(sentence, prose(DOCS / f"{page}.md"))
         needed = {_part(path.relative_to(ROOT)) for path in needs(part)}
-        assert re.findall(r"`([^`]+)`", listed) == sorted(needed - {f"crawlers/{part}", f"crawlers/{part}.py"}), part
+        assert re.findall(r"`([^`]+)`", listed) == sorted(needed - {f"crawlers/{part}"}), part
 
 
 def _part(path: Path) -> str:
@@ -398,10 +407,11 @@ def _part(path: Path) -> str:
 
 def needs(part: str) -> set[Path]:
     """The files that a part imports and those import in turn, the packages around them too; not for types alone."""
-    waiting, found = [ROOT / "crawlers" / f"{part}.py", *(ROOT / "crawlers" / part).rglob("*.py")], set()
+    path = ROOT / "crawlers" / part
+    waiting, found = [path] if path.is_file() else [*path.rglob("*.py")], set()
     while waiting:
         path = waiting.pop()
-        if path.is_file() and path not in found:
+        if path not in found:
             found.add(path)
             waiting += [file for name in imports(ast.parse(path.read_bytes())) for file in files(name)]
     return found

@@ -11,8 +11,7 @@ import pytest
 from scrapy.utils.test import get_crawler
 
 from crawlers import settings, signals
-from crawlers.components.resume import Job
-from crawlers.components.resume.records import EXCLUDED
+from crawlers.components.ledger import EXCLUDED, Job
 from crawlers.extensions import report
 from crawlers.extensions.error_log import ErrorLog
 from crawlers.items import Dataset, Flaw

@@ -25,7 +25,7 @@ from typing import Any
 
 import pytest
 
-from crawlers.components.resume.job import FORMAT
+from crawlers.components.ledger import FORMAT
 from crawlers.exceptions import HarvestError
 from crawlers.operate.harvest import Harvest, Job
 from crawlers.operate.harvest.claim import Claim, hosts_at_work

@@ -21,7 +21,7 @@ from scrapy.settings import Settings
 from scrapy.statscollectors import StatsCollector
 
 from crawlers.components.politeness.pace import Pauses
-from crawlers.extensions.heartbeat import Heartbeat
+from crawlers.extensions.progress import Heartbeat
 from crawlers.records import moment
 from crawlers.safety.locks import LOCK, take
 from crawlers.store.runs import runs
@@ -94,7 +94,7 @@ def test_it_says_how_fast_it_is_and_why_it_waits(monkeypatch):
     heartbeat.interval, heartbeat.before = 10.0, (0, 100.0)
     vars(heartbeat)["report"] = SimpleNamespace(so_far=dict)
     crawler.stats.set_value("downloader/request_count", 15)
-    monkeypatch.setattr("crawlers.extensions.heartbeat.monotonic", lambda: 110.0)
+    monkeypatch.setattr("crawlers.extensions.progress.monotonic", lambda: 110.0)
     pauses._publish("example.org", "waits 60 s for example.org: HTTP 429, Retry-After")
     pauses._publish("example.com", "waits 2 s for example.com: HTTP 503, back-off")
     pauses._publish("example.com", None)

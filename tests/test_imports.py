@@ -108,8 +108,8 @@ def harvested(tmp_path_factory):
 @pytest.mark.parametrize(
     ("words", "forbidden"),
     [
-        (["--help"], (*NO_CRAWL, *OPERATE, "crawlers.components.resume", "crawlers.store.index", *kinds())),
-        (["jobs"], (*NO_CRAWL, *OPERATE, "crawlers.components.resume", "crawlers.store.index", *kinds())),
+        (["--help"], (*NO_CRAWL, *OPERATE, "crawlers.components.ledger", "crawlers.store.index", *kinds())),
+        (["jobs"], (*NO_CRAWL, *OPERATE, "crawlers.components.ledger", "crawlers.store.index", *kinds())),
         (["search", "water"], (*NO_CRAWL, *OPERATE, *kinds())),
         (
             ["report", "-o", "-"],
@@ -157,7 +157,7 @@ def test_a_crawl_imports_what_its_kind_needs(tmp_path, spider, given, forbidden)
         names = imported(
             tmp_path, "crawl", spider, *words, code={"html": 3, "waf": 4, "csw": 4, "oai": 4, "sdmx": 4}.get(spider, 0)
         )
-    assert {"crawlers.extensions.report", "crawlers.components.resume.scheduler"} <= set(names)
+    assert {"crawlers.extensions.report", "crawlers.components.scheduler"} <= set(names)
     assert within(names, forbidden) == []
 
 

@@ -12,10 +12,8 @@ from scrapy import signals as scrapy_signals
 from scrapy.utils.test import get_crawler
 
 from crawlers import signals
-from crawlers.components.resume import Job, LedgerScheduler, Records
-from crawlers.components.resume.job import _LONGEST
-from crawlers.components.resume.records import listed_among, planned_among
-from crawlers.components.resume.scheduler import Hosts, restored_request, stored_request
+from crawlers.components.ledger import _LONGEST, Job, Records
+from crawlers.components.scheduler import Hosts, LedgerScheduler, restored_request, stored_request
 from crawlers.exceptions import JobError, JobFinished
 from crawlers.extensions.report import Report
 from crawlers.kinds.ckan.spider import CKAN
@@ -82,17 +80,17 @@ def test_those_of_some_that_are_listed_or_expected(records):
     records.see("a", "ids", "page")
     records.see("b\0", "datasets", "page")
     records.see("c", "pages", "page")
-    assert listed_among(records, ["ids", "datasets"], ["a", "b", "b\0", "c", "d"]) == {"a", "b\0"}
+    assert records.listed_among(["ids", "datasets"], ["a", "b", "b\0", "c", "d"]) == {"a", "b\0"}
     records.expect(("dataset", "a", None), "page")
     records.expect(("resource_metadata", "b", "r"), "page")
     records.expect(("resource_metadata", "c", None), "page")
-    assert planned_among(records, "dataset", ["a", "b", "c"]) == {"a"}
-    assert planned_among(records, "dataset", []) == set()
+    assert records.planned_among("dataset", ["a", "b", "c"]) == {"a"}
+    assert records.planned_among("dataset", []) == set()
 
 
 @pytest.mark.parametrize("rows", [0, 1, 2, 3, 5])
 def test_long_lists_are_read_in_batches(records, monkeypatch, rows):
-    monkeypatch.setattr("crawlers.components.resume.records._BATCH", 2)
+    monkeypatch.setattr("crawlers.components.ledger._BATCH", 2)
     names = [f"{number}" for number in range(rows)]
     for name in reversed(names):
         records.see(name, "ids", "page")
@@ -252,7 +250,7 @@ def filled(folder, rows):
 
 def test_a_callback_that_does_not_pause_does_not_swell_the_wal(tmp_path, monkeypatch):
     """Else a list of a million ids is one transaction, and the WAL as large as that for ever."""
-    monkeypatch.setattr("crawlers.components.resume.job._LONGEST", 500)
+    monkeypatch.setattr("crawlers.components.ledger._LONGEST", 500)
     job = filled(tmp_path, 5_000)
     assert job.changes <= 500
     job.commit()

@@ -15,7 +15,7 @@ from scrapy.utils.test import get_crawler
 
 from crawlers import signals
 from crawlers.arguments import Argument
-from crawlers.components.resume import Job
+from crawlers.components.ledger import Job
 from crawlers.exceptions import AnswerError
 from crawlers.kinds.html.spider import HTML
 from crawlers.listing import confirmation, since, withdrawals

@@ -18,10 +18,8 @@ from crawlers.kinds.ckan.query import Query
 from crawlers.kinds.ckan.withdrawals import Gone
 from crawlers.listing.walk import Walk
 from crawlers.records.rdf import guards
-from crawlers.safety import text
-from crawlers.safety.xml import body, entities, plain
-from crawlers.safety.xml.body import Body
-from crawlers.safety.xml.entities import Entities
+from crawlers.safety import text, xml
+from crawlers.safety.xml import Body, Entities, plain
 
 PORTAL = "https://data.example.org"
 
@@ -153,17 +151,17 @@ def test_xml_is_the_same_wherever_a_chunk_ends(monkeypatch: pytest.MonkeyPatch) 
     wanted = plain(io.BytesIO(document)).read()
     assert wanted == "<r>ab&lt;c&gt;&amp;c\né&amp;</r>".encode()
     for size in range(1, len(document)):
-        for module in (text, body):
+        for module in (text, xml):
             monkeypatch.setattr(module, "CHUNK", size)
         assert plain(io.BytesIO(document)).read() == wanted, size
         for odd in (b"<r>a<!--b--></r>", b"<r>a<?b?></r>", b"<r>a&eacute;</r>"):
-            assert not body.is_plain(io.BytesIO(odd), 0), size
-        assert body.is_plain(io.BytesIO(b"<r>a&amp;&#9;</r>"), 0)
+            assert not xml.is_plain(io.BytesIO(odd), 0), size
+        assert xml.is_plain(io.BytesIO(b"<r>a&amp;&#9;</r>"), 0)
 
 
 def test_entities_are_declared_and_expanded_up_to_a_limit(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("_MOST", "_LONGEST"):
-        monkeypatch.setattr(entities, name, 4)
+    for name in ("_MOST_ENTITIES", "_LONGEST_ENTITY"):
+        monkeypatch.setattr(xml, name, 4)
     declared = Entities()
     for name, value in {"a": "xx", "b": "&a;&a;", "c": "1234", "d": "&b;y"}.items():
         declared.declare(name, value)

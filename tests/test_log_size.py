@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from crawlers.components.resume import job as job_module
-from crawlers.components.resume.job import Job
+from crawlers.components import ledger as job_module
+from crawlers.components.ledger import Job
 from crawlers.items import Dataset
 from crawlers.store.index import Index, catch_up, database, removal
 from crawlers.store.index.catch_up import drop

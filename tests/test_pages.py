@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import pytest
 from scrapy.settings import Settings
 
-from crawlers.components.browser import executable
+from crawlers.components.browser import executables
 from crawlers.operate.dashboard.tail import warnings
 from crawlers.operate.report.report import write
 from crawlers.operate.sources.all_sources import with_all
@@ -120,7 +120,7 @@ def chromium() -> Iterator[Browser]:
     from playwright.sync_api import sync_playwright  # noqa: PLC0415 -- only where there is a browser
 
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=executable.executable(Settings()), args=["--no-sandbox"])
+        browser = playwright.chromium.launch(executable_path=executables.executable(Settings()), args=["--no-sandbox"])
         yield browser
         browser.close()
 

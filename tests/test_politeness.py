@@ -31,10 +31,8 @@ from twisted.internet.testing import MemoryReactorClock
 from crawlers.components.politeness import failures
 from crawlers.components.politeness import pace as pace_module
 from crawlers.components.politeness import robots as robots_module
-from crawlers.components.politeness.addon import Politeness
 from crawlers.components.politeness.blocked import Blocked
-from crawlers.components.politeness.pace import Downloader, Pace
-from crawlers.components.politeness.retry import BackoffRetry, WaitTooLong, retry_after
+from crawlers.components.politeness.pace import BackoffRetry, Downloader, Pace, Politeness, WaitTooLong, retry_after
 from crawlers.components.politeness.robots import Robots, Rules
 from crawlers.settings import ROBOTS_EXEMPT
 from tests import forked

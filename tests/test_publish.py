@@ -17,11 +17,10 @@ import pytest
 
 from crawlers.exceptions import AnswerError
 from crawlers.operate.publish.plan import lines
-from crawlers.publish.change import Change, Field
 from crawlers.publish.datastore import read_rows
 from crawlers.publish.journal import Journal, Steps
-from crawlers.publish.operations import PackagePatch
-from crawlers.publish.plan import Plan
+from crawlers.publish.operations import Change, Field, PackagePatch
+from crawlers.publish.publication import Plan
 from crawlers.store import timeseries
 from tests import forked
 from tests.conftest import ROOT, Crawl, options, scrapy

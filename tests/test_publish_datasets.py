@@ -10,12 +10,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from crawlers.items import Agent, Capture, Checksum, Dataset, License, Period, Place, Resource
-from crawlers.publish import packages
-from crawlers.publish.captures import facts
-from crawlers.publish.change import Step
-from crawlers.publish.datasets import Datasets
-from crawlers.publish.package_sync import PackageSync, sync
-from crawlers.publish.packages import created, package
+from crawlers.publish import datasets
+from crawlers.publish.datasets import Datasets, created, package
+from crawlers.publish.operations import PackageSync, Step, sync
+from crawlers.publish.targets import file_facts
 from crawlers.safety import strict_json
 from crawlers.store.index.captures import line
 from tests.conftest import Crawl, json_lines, options, scrapy
@@ -191,7 +189,7 @@ def test_a_package_that_is_refused_undoes_those_before_it(catalogues, harvest, o
     origin, target = catalogues
     harvest(origin)
     last = max(origin.packages())
-    name = packages.package_name(dataset(id=last, source=SOURCE, name=origin.packages()[last]["name"]))
+    name = datasets.package_name(dataset(id=last, source=SOURCE, name=origin.packages()[last]["name"]))
     target.fault(invalid=name)
     ran = publish(output, target)
     assert ran.code == 4, ran.errors
@@ -368,9 +366,9 @@ def test_the_way_back_empties_what_a_resource_lacked() -> None:
 
 
 def test_two_datasets_never_have_one_name() -> None:
-    names = {packages.package_name(dataset(id=key, title="Floods")) for key in ("a", "b", "../c", "é")}
+    names = {datasets.package_name(dataset(id=key, title="Floods")) for key in ("a", "b", "../c", "é")}
     assert len(names) == 4
-    assert packages.package_name(dataset(title="…")).startswith("dataset-")
+    assert datasets.package_name(dataset(title="…")).startswith("dataset-")
 
 
 # The archive
@@ -421,5 +419,5 @@ def put_captures(folder: Path, captures: list[Capture]) -> None:
 
 def test_what_is_known_of_a_file_goes_into_its_resource() -> None:
     look = Capture(source="archive-of-x", dataset_id="d", resource_id="r", url="u", size=0, sha256="ab" * 32)
-    assert facts(look) == {"size": 0, "hash": "ab" * 32, "hash_algorithm": "sha256"}
-    assert Checksum(algorithm="sha256", value="ab").algorithm == facts(look)["hash_algorithm"]
+    assert file_facts(look) == {"size": 0, "hash": "ab" * 32, "hash_algorithm": "sha256"}
+    assert Checksum(algorithm="sha256", value="ab").algorithm == file_facts(look)["hash_algorithm"]

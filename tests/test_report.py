@@ -26,7 +26,7 @@ from cmarkgfm.cmark import Options
 from lxml import html
 
 from crawlers import settings
-from crawlers.components.browser import executable
+from crawlers.components.browser import executables
 from crawlers.exceptions import SourcesError
 from crawlers.operate.report import environment
 from crawlers.operate.report.chart import Mark, apart, top
@@ -990,7 +990,7 @@ COLOURS = """async source => {
 def browser():
     from playwright.sync_api import sync_playwright  # noqa: PLC0415 -- only where there is a browser
 
-    path = next(found for name in executable.NAMES if (found := shutil.which(name)))
+    path = next(found for name in executables.NAMES if (found := shutil.which(name)))
     with sync_playwright() as playwright:
         chromium = playwright.chromium.launch(executable_path=path, args=["--no-sandbox"])
         yield chromium

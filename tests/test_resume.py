@@ -14,8 +14,8 @@ import pytest
 from scrapy import Request
 from scrapy.utils.test import get_crawler
 
-from crawlers.components.resume.job import FORMAT
-from crawlers.components.resume.scheduler import restored_request, stored_request
+from crawlers.components.ledger import FORMAT
+from crawlers.components.scheduler import restored_request, stored_request
 from crawlers.kinds.ckan.spider import CKAN
 from tests import forked
 from tests.conftest import ROOT, Crawl, options, scrapy
@@ -325,7 +325,7 @@ def test_any_project_can_use_it_with_one_setting(portal, tmp_path):
     words = [
         "runspider",
         "other.py",
-        "-sSCHEDULER=crawlers.components.resume.LedgerScheduler",
+        "-sSCHEDULER=crawlers.components.scheduler.LedgerScheduler",
         "-sJOBDIR=job",
         "-sDOWNLOAD_DELAY=0.03",
     ]

@@ -26,10 +26,9 @@ from twisted.internet.address import IPv4Address
 from twisted.internet.task import Clock
 
 from crawlers.safety import resolver as resolver_module
-from crawlers.safety.logs import Redact
+from crawlers.safety.logs import Redact, Terminal
 from crawlers.safety.redact import has_login, redact, without_logins, writable
 from crawlers.safety.resolver import ForbiddenAddressError, PublicOnly, PublicOnlyResolver, is_public, spelled
-from crawlers.safety.terminal import Terminal
 from crawlers.safety.tokens import ApiToken
 from crawlers.store.index import scope
 from tests.conftest import ROOT, Crawl, json_lines, options, scrapy

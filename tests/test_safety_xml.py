@@ -54,7 +54,7 @@ def refused(text: str | bytes) -> str:
 def small_chunks(request, monkeypatch):
     """Everything that spans two characters spans two chunks once."""
     monkeypatch.setattr("crawlers.safety.text.CHUNK", request.param)
-    monkeypatch.setattr("crawlers.safety.xml.body.CHUNK", request.param)
+    monkeypatch.setattr("crawlers.safety.xml.CHUNK", request.param)
 
 
 # What passes

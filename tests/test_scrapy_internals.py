@@ -18,7 +18,6 @@ from twisted.internet.defer import Deferred
 from twisted.web import _newclient, client
 
 from crawlers.components import scrapy_internals
-from crawlers.components.scrapy_internals import http
 from tests.conftest import ROOT
 
 FOREIGN = ("scrapy.", "twisted.", "scrapy_playwright.")
@@ -69,8 +68,8 @@ def test_the_pool_makes_protocols_with_its_factory():
     assert "self._factory(" in source(client.HTTPConnectionPool)
     assert "self._pool._factory = _LenientHTTP11ClientFactory" in source(http11.HTTP11DownloadHandler)
     pool = SimpleNamespace(_factory=None)
-    http.set_protocol(pool, http.LenientFactory)
-    assert pool._factory is http.LenientFactory
+    scrapy_internals.set_protocol(pool, scrapy_internals.LenientFactory)
+    assert pool._factory is scrapy_internals.LenientFactory
 
 
 def test_an_answer_has_a_transport_whose_connection_can_be_aborted():
@@ -78,9 +77,9 @@ def test_an_answer_has_a_transport_whose_connection_can_be_aborted():
     assert "self._producer" in source(_newclient.TransportProxyProducer)
     aborted = []
     producer = SimpleNamespace(abortConnection=lambda: aborted.append(1))
-    transport = http.transport(SimpleNamespace(_transport=SimpleNamespace(_producer=producer)))
-    http.abort(transport)
-    http.abort(SimpleNamespace(_producer=None))
+    transport = scrapy_internals.transport(SimpleNamespace(_transport=SimpleNamespace(_producer=producer)))
+    scrapy_internals.abort(transport)
+    scrapy_internals.abort(SimpleNamespace(_producer=None))
     assert aborted == [1]
 
 
@@ -95,14 +94,14 @@ def test_a_reader_has_a_buffer_and_says_when_it_has_finished():
         crawler=None,
         tls_verbose_logging=False,
     )
-    assert isinstance(http.finished(reader), Deferred)
+    assert isinstance(scrapy_internals.finished(reader), Deferred)
     assert hasattr(reader, "_bodybuf")
-    http.set_buffer(reader, buffer := object())
+    scrapy_internals.set_buffer(reader, buffer := object())
     assert reader._bodybuf is buffer
 
 
 def test_the_parser_has_states_and_a_limit_of_lines():
-    assert (http.BODY, http.DONE) == ("BODY", "DONE")
+    assert (scrapy_internals.BODY, scrapy_internals.DONE) == ("BODY", "DONE")
     assert hasattr(_newclient.HTTPParser, "lineLengthExceeded")
 
 
@@ -110,19 +109,19 @@ def test_a_protocol_takes_the_class_of_another_parser_which_sees_the_length():
     assert "self._parser.__class__ = _LenientHTTPClientParser" in source(http11._LenientHTTP11ClientProtocol)
     assert "_contentLength(self.connHeaders)" in source(_newclient.HTTPClientParser.allHeadersReceived)
     assert 'connHeaders.getRawHeaders(b"Connection"' in source(_newclient.HTTP11ClientProtocol)
-    assert issubclass(http.LenientParser, _newclient.HTTPClientParser)
+    assert issubclass(scrapy_internals.LenientParser, _newclient.HTTPClientParser)
 
 
-@pytest.mark.parametrize("name", scrapy_internals.__all__ + http.__all__)
+@pytest.mark.parametrize("name", scrapy_internals.__all__ + scrapy_internals.__all__)
 def test_a_name_is_used(name):
-    files = [path for path in (ROOT / "crawlers").rglob("*.py") if path.parent.name != "scrapy_internals"]
+    files = [path for path in (ROOT / "crawlers").rglob("*.py") if path.name != "scrapy_internals"]
     assert any(re.search(rf"\b{name}\b", path.read_text(encoding="utf-8")) for path in files)
 
 
 # Nothing private stands elsewhere
 
 
-def test_private_names_are_imported_and_read_in_one_folder():
+def test_private_names_are_imported_and_read_in_one_file():
     found = []
     for path in (ROOT / "crawlers").rglob("*.py"):
         text = path.read_text(encoding="utf-8")
@@ -130,9 +129,9 @@ def test_private_names_are_imported_and_read_in_one_folder():
             if isinstance(node, ast.ImportFrom) and str(node.module).startswith(tuple(name[:-1] for name in FOREIGN)):
                 names = [str(node.module), *(alias.name for alias in node.names)]
                 if any(part.startswith("_") for name in names for part in name.split(".")):
-                    found.append(path.parent.name)
-        found += [path.parent.name] * text.count("noqa: SLF001")
-    assert set(found) == {"scrapy_internals"}
+                    found.append(path.name)
+        found += [path.name] * text.count("noqa: SLF001")
+    assert set(found) == {"scrapy_internals.py"}
 
 
 def test_all_inherited_private_names_are_listed():

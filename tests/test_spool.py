@@ -28,9 +28,8 @@ from cryptography.x509.oid import NameOID
 from scrapy.exceptions import DownloadCancelledError, NotSupported, ResponseDataLossError
 from scrapy.http import HtmlResponse, Response, TextResponse
 
-from crawlers.components.spool import NotUnpacked, SpooledFile, SpooledResponse, TooLarge
-from crawlers.components.spool.body import Body, Limits
-from crawlers.components.spool.encoding import _SIP, Encoding, undone, zstd
+from crawlers.components.content_encoding import _SIP, Encoding, NotUnpacked, undone, zstd
+from crawlers.components.spool import Body, Limits, SpooledFile, SpooledResponse, TooLarge
 from crawlers.exceptions import AnswerError
 from tests import forked
 from tests.conftest import FAST, ROOT, json_lines

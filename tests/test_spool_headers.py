@@ -17,9 +17,8 @@ from twisted.web._newclient import Request, ResponseDone
 from twisted.web.http import PotentialDataLoss
 from twisted.web.http_headers import Headers
 
-from crawlers.components.spool.compression import unpacked
-from crawlers.components.spool.errors import HeadersTooLarge, NotUnpacked
-from crawlers.components.spool.headers import MOST_HEADERS, BoundedProtocol
+from crawlers.components.connections import MOST_HEADERS, BoundedProtocol, HeadersTooLarge
+from crawlers.components.content_encoding import NotUnpacked, unpacked
 from crawlers.exceptions import AnswerError
 from tests.site import Answer
 from tests.test_safety import errors, measured, site_of

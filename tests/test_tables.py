@@ -16,7 +16,7 @@ KEYS = {
     "archive/services.toml": {"wms", "arcgis", "sparql"},
     "archive/signatures.csv": {"0", "zip", "root", "json"},
     "archive/types.csv": {"text/csv", "application/zip"},
-    "ecosystem/extensions/facts.csv": {"stars", "license"},
+    "ecosystem/repository.csv": {"stars", "license"},
     "error_kinds.toml": {"http", "timeout", "bug"},
     "kinds/csw/schemas.toml": {"schema"},
     "kinds/html/mapping/synonyms.toml": {"en", "de", "ja"},
@@ -63,7 +63,7 @@ DECLARATIONS = "kinds/api/"
 """Those have a reader and tests of their own."""
 MAY_BE_EMPTY = {
     "kinds/registry.csv": {"title", "country", "arguments", "listed_datasets", "enabled"},
-    "ecosystem/extensions/facts.csv": {"rest"},
+    "ecosystem/repository.csv": {"rest"},
     "store/export/dcat-ap.csv": {"value", "least", "most", "instead"},
     "store/export/dcat-us.csv": {"value", "least", "most", "instead"},
 }

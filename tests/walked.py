@@ -22,8 +22,8 @@ from scrapy.utils.test import get_crawler
 from twisted.python.failure import Failure
 
 from crawlers import settings, signals
-from crawlers.components.resume import Job
-from crawlers.components.resume.scheduler import place_of
+from crawlers.components.ledger import Job
+from crawlers.components.scheduler import place_of
 from crawlers.store.index import Index
 from tests.site import Asked, Site
 

@@ -19,12 +19,10 @@ from twisted.internet.threads import deferToThread
 
 from crawlers import signals
 from crawlers.archive.partial import DiskFullError, DownloadedFile, Partial, Version, version
-from crawlers.components.scrapy_internals.http import abort, transport, wrap_twisted_exceptions
-from crawlers.components.spool import NotUnpacked, SpoolingHandler, TooLarge
-from crawlers.components.spool.agent import SpoolingAgent, say_unpacked
-from crawlers.components.spool.body import Body, Limits
-from crawlers.components.spool.certificates import explained
-from crawlers.components.spool.response import DiskResponse
+from crawlers.components.connections import explained
+from crawlers.components.content_encoding import NotUnpacked
+from crawlers.components.scrapy_internals import abort, transport, wrap_twisted_exceptions
+from crawlers.components.spool import Body, DiskResponse, Limits, SpoolingAgent, SpoolingHandler, TooLarge, say_unpacked
 from crawlers.exceptions import AnswerError
 
 if TYPE_CHECKING:
@@ -36,7 +34,7 @@ if TYPE_CHECKING:
     from twisted.python.failure import Failure
     from twisted.web.client import Response as TxResponse
 
-    from crawlers.components.scrapy_internals.http import Result
+    from crawlers.components.scrapy_internals import Result
 
 logger = logging.getLogger(__name__)
 

@@ -32,7 +32,6 @@ from crawlers.archive.targets import (
     utc,
 )
 from crawlers.arguments import Argument
-from crawlers.components.resume.records import is_settled
 from crawlers.exceptions import AnswerError, ArgumentError
 from crawlers.listing.spider import CatalogueSpider, source_name
 from crawlers.s3.address import is_address
@@ -176,7 +175,7 @@ class ArchiveSpider(CatalogueSpider):
         key = ("file", subject.dataset_id, expected)
         self.expect(*key, listed_by=subject.url)
         self.run_state.count_listed(self.records.expected)
-        if is_settled(self.records, key):  # before a kill
+        if self.records.is_settled(key):  # before a kill
             return False
         last, now = self.last(subject), utc()
         if self.is_check:

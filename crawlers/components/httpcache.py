@@ -19,7 +19,7 @@ from scrapy.utils.project import data_path
 from scrapy.utils.request import fingerprint
 from scrapy.utils.response import response_from_dict
 
-from crawlers.components.politeness.blocked import challenge
+from crawlers.components.politeness.failures import challenge
 from crawlers.safety import damaged_database
 from crawlers.safety.damaged_database import Identity, identity, is_damaged
 

@@ -1,20 +1,81 @@
-"""What all profiles share: what earlier runs knew of their subject, and how many of a run have which state."""
+"""What all profiles share: the packages that lead to them, what earlier runs knew, how many have which state."""
 
 from __future__ import annotations
 
-from dataclasses import fields
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
-from crawlers.components.resume.notes import Notes
+from crawlers.components.ledger import Notes
+from crawlers.exceptions import AnswerError
 from crawlers.items import Known
+from crawlers.kinds.ckan.dialect import Ask, Packages
+from crawlers.kinds.ckan.query import Query
 from crawlers.safety import strict_json
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
+    from collections.abc import Callable, Collection, Iterator
+
+    from scrapy.http import Response
 
     from crawlers.items import Kind, Profile
+    from crawlers.kinds.ckan.dialect import PackageCrawl
     from crawlers.listing.spider import CatalogueSpider
+    from crawlers.listing.walk import ListingPage, Walk
+
+
+@dataclass(frozen=True, slots=True)
+class OtherFilter:
+    """The next filter, where the first page is empty, has packages of other types, or is refused for its filter."""
+
+    most: int = 20
+    name: str = "filter"
+
+    def instead(self, walk: Walk[Ask], fault: Any, dialect: Any) -> Walk[Ask] | None:
+        is_of_filter = fault.error.kind == "refused" or (fault.is_spoken and not fault.wants_post)
+        if walk.pages or not is_of_filter or not dialect.has_another_filter(walk):
+            return None
+        return replace(walk, ask=replace(walk.ask, filter=walk.ask.filter + 1))
+
+
+class PackagesOfType(Packages):
+    """The listing of a catalogue's packages of one type; catalogues differ in the filter that finds them.
+
+    Args:
+        name: of the type: site, extension.
+        identify: returns the id of a record's profile; ``None`` if it has none.
+    """
+
+    subject = "the catalogue"
+    ladder = (OtherFilter(), *Packages.ladder)
+
+    def __init__(self, crawl: PackageCrawl, name: str, identify: Callable[[Any], str | None]) -> None:
+        super().__init__(crawl)
+        self.name = name
+        self.identify = identify
+        self.filters = (Query(fq=f"type:{name}"), Query(q=f"type:{name}"), Query(fq=f"dataset_type:{name}"))
+
+    def query(self, ask: Ask) -> Query:
+        return self.filters[ask.filter]
+
+    def has_another_filter(self, walk: Walk[Ask]) -> bool:
+        return walk.ask.filter + 1 < len(self.filters)
+
+    def read(self, response: Response, walk: Walk[Ask]) -> ListingPage[Ask]:
+        page = super().read(response, walk)
+        entries = [*page.entries]
+        for entry in entries:
+            found = entry.record.get("type", self.name) if isinstance(entry.record, dict) else self.name
+            if found != self.name:
+                message = (
+                    f"{self.subject} lists a {str(found)[:50]} where packages of the type {self.name} are asked for"
+                )
+                raise AnswerError("refused", message)
+        if not entries and not walk.pages and walk.purpose == "page" and self.has_another_filter(walk):
+            raise AnswerError("refused", f"{self.subject} lists no package for this filter")
+        page.entries = [entry._replace(id=self.identify(entry.record)) for entry in entries]
+        return page
+
 
 _OWN = ("source", "metadata_source", "metadata_url", "metadata_modified", "document", "stored")
 """The fields that are not part of a profile's document."""
@@ -79,7 +140,6 @@ class Profiles:
         return profile
 
     def before(self, kind: Kind, identifier: str) -> Before | None:
-        """Return the last profile; ``None`` if there is none."""
         index = self.spider.opened_index()
         known = index.documents.get(kind, identifier, None)
         if known is None:
@@ -89,7 +149,6 @@ class Profiles:
         return Before(last, max(known.seen, str(last.get("checked", "")))[:10], known.run, known.status)
 
     def counts(self) -> dict[str, int]:
-        """Return how many profiles of this run have which state."""
         return dict.fromkeys(self.states, 0) | self.notes.counts("state")
 
     def _count(self, identifier: str, state: str) -> None:

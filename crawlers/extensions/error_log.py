@@ -13,7 +13,7 @@ from scrapy import signals as scrapy_signals
 from scrapy.exceptions import DropItem
 
 from crawlers import signals
-from crawlers.components.resume import Job, Records
+from crawlers.components.ledger import Job, Records
 from crawlers.exceptions import AnswerError
 from crawlers.extensions.flaw_log import FlawLog
 from crawlers.items import Dataset, Export, Profile
@@ -82,12 +82,18 @@ class ErrorLog:
     def record_failed(self, failed: signals.Failed) -> None:
         """Write the line of a failure, unless it was written before a kill; a flaw's when its document is kept."""
         if failed.kind in signals.FLAWS:
-            self._note(failed)
+            try:
+                self.flaws.note(failed)
+            except OSError as error:
+                self._stop(self.flaws.path, error)
             return
         line = error_line(failed, self.run)
         line["dataset_title"] = failed.dataset_title or self._title(failed.dataset_id)
-        if failed.kind == "disk":
-            self._append_once(line)
+        if failed.kind == "disk":  # one line for a full disk, which many writers notice; the ledger may be there too
+            if not self.has_disk_failure:
+                self.has_disk_failure = True
+                with suppress(OSError):
+                    self.lines.append(line)
             return
         try:
             self._settle(failed, line)
@@ -101,11 +107,9 @@ class ErrorLog:
         self.record_failed(signals.Failed(stage="parse", kind=kind, error=text, url=url))
 
     def item_error(self, item: Any, failure: Failure) -> None:
-        """Record a bug in a pipeline."""
         self.record_failed(signals.Failed(stage="write", kind="bug", error=_bug(failure.value), **_missing(item)))
 
     def item_dropped(self, item: Any, exception: DropItem) -> None:
-        """Record an item that a pipeline dropped."""
         if isinstance(exception, NotWritten | Excluded):
             return
         missing = _missing(item)
@@ -147,29 +151,19 @@ class ErrorLog:
                 self.record_failed(failed)
 
     def close(self) -> None:
-        """Close the files."""
         self.lines.close()
         self.flaws.close()
 
     def failures(self) -> dict[str, int]:
-        """Return how many failures of each kind the run has."""
         disk = {"disk": 1} if self.has_disk_failure else {}
         return dict(sorted({**self.records.failures.counts(), **disk}.items()))
 
     def _title(self, dataset_id: str | None) -> str | None:
-        """Return a dataset's title from the index, for a failure that has only its id."""
         index = self.crawler.get_extension(Index)
         try:
             return index.documents.title(dataset_id) if index and dataset_id else None
         except (OSError, ValueError, sqlite3.Error):
             return None  # the line is worth more than its title
-
-    def _append_once(self, line: dict[str, Any]) -> None:
-        """Append one line for a full disk, which many writers notice; the ledger may be on the same disk."""
-        if not self.has_disk_failure:
-            self.has_disk_failure = True
-            with suppress(OSError):
-                self.lines.append(line)
 
     def _settle(self, failed: signals.Failed, line: dict[str, Any]) -> None:
         if (failed.stage, failed.kind) == ("list", "blocked"):
@@ -181,12 +175,6 @@ class ErrorLog:
         if self.records.failures.add(_key(line), failed.kind):
             self.crawler.stats.inc_value("catalogue/failed")
             self.lines.append(line)
-
-    def _note(self, failed: signals.Failed) -> None:
-        try:
-            self.flaws.note(failed)
-        except OSError as error:
-            self._stop(self.flaws.path, error)
 
     def _stop(self, path: Path | str, error: OSError) -> None:
         self.job.broken = True

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from importlib.util import find_spec
 from pathlib import Path
@@ -24,7 +23,7 @@ from crawlers.items import Dataset, Profile
 from crawlers.safety.redact import redact
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from scrapy import Spider
     from scrapy.crawler import Crawler
@@ -78,7 +77,6 @@ class FeedExporter(feedexport.FeedExporter):
             raise
 
     def open_spider(self, spider: Spider) -> None:
-        """Open all feeds; those that cannot be opened are reported."""
         with self._reported("FEEDS"):
             super().open_spider(spider)
 

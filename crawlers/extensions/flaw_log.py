@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
+from collections import defaultdict
 from dataclasses import asdict, replace
-from itertools import groupby, islice
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from crawlers.components.resume import Job, Records
-from crawlers.components.resume.records import IS_EXCLUDED, IS_KEPT
+from crawlers.components.ledger import IS_EXCLUDED, IS_KEPT, Job, Records
 from crawlers.items import Dataset, Flaw
 from crawlers.listing.state import RunState
 from crawlers.records import moment
@@ -70,11 +70,9 @@ class FlawLog:
         self.records = Records(crawler)
 
     def open(self) -> None:
-        """Open the file."""
         self.lines = JSONLines(self.path)
 
     def close(self) -> None:
-        """Close it."""
         self.lines.close()
 
     @property
@@ -85,7 +83,6 @@ class FlawLog:
 
     @property
     def kind(self) -> str:
-        """The kind of the documents that flaws are of."""
         return str(getattr(self.crawler.spider, "listed_kind", "dataset"))
 
     def note(self, failed: Failed) -> None:
@@ -97,9 +94,12 @@ class FlawLog:
 
     def note_item(self, item: Dataset) -> None:
         """Keep the flaws of an item in the ledger; several of one place and kind are one."""
-        found = [_failed(item, flaw) for flaw in item.flaws]
-        found.sort(key=_key)
-        self._note(_joined(list(alike)) for _, alike in groupby(found, _key))
+        alike: defaultdict[Key, list[Failed]] = defaultdict(list)
+        for flaw in item.flaws:
+            failed = _failed(item, flaw)
+            alike[_key(failed)].append(failed)
+        joined = {key: "; ".join(dict.fromkeys(each.error for each in some)) for key, some in alike.items()}
+        self._note(replace(alike[key][0], error=joined[key]) for key in sorted(alike))
 
     def leave(self, failed: Failed) -> None:
         """Let the flaws of a field stand, which could not be read because of a failure."""
@@ -132,7 +132,6 @@ class FlawLog:
         return standing
 
     def _titled(self, failed: Failed) -> Failed:
-        """Return a flaw with its dataset's title, if that is known."""
         if failed.dataset_title or not failed.dataset_id:
             return failed
         return replace(failed, dataset_title=self.index.documents.title(failed.dataset_id))
@@ -226,11 +225,6 @@ def _storable(failed: Failed) -> Failed:
     return replace(failed, **texts) if texts else failed
 
 
-def _joined(alike: list[Failed]) -> Failed:
-    sentences = dict.fromkeys(each.error for each in alike)
-    return replace(alike[0], error="; ".join(sentences))
-
-
 def _as_error(failed: Failed) -> Failed:
     return replace(failed, kind=FLAWS[failed.kind])
 
@@ -253,14 +247,7 @@ def _line(failed: Failed, run: str) -> dict[str, Any]:
 
 def _gone(key: Key, run: str) -> dict[str, Any]:
     dataset_id, resource_id, field, kind = key
-    known = {"dataset_id": dataset_id, "dataset_name": None, "dataset_title": None, "resource_id": resource_id}
-    return {
-        "time": moment.now("milliseconds"),
-        "run": run,
-        "status": "gone",
-        "kind": kind,
-        **{name: value or None for name, value in known.items()},
-        "field": field or None,
-        "url": None,
-        "error": None,
-    }
+    failed = Failed(
+        stage="parse", kind=kind, error="", dataset_id=dataset_id or None, resource_id=resource_id or None, field=field
+    )
+    return _line(failed, run) | {"status": "gone", "error": None}

@@ -43,7 +43,6 @@ class PublicHosts:
         return cls(crawler)
 
     def spider_opened(self) -> None:
-        """Tell the resolver, and listen to it."""
         self.resolver = PublicOnlyResolver.installed()
         if self.resolver:
             self.resolver.public |= self.known
@@ -55,7 +54,6 @@ class PublicHosts:
             self.resolver.listeners.remove(self.seen)
 
     def seen(self, host: str) -> None:
-        """Remember a portal that has a public address."""
         self.known.add(host)
         try:
             remember(self.folder, NAME, sorted(self.known))

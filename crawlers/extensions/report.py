@@ -5,22 +5,25 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
+import platform
 import sqlite3
 from contextlib import suppress
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
+import scrapy
 from scrapy import signals as scrapy_signals
 from scrapy.exceptions import NotConfigured
 from scrapy.extensions.feedexport import FeedExporter
 
 from crawlers import signals
-from crawlers.components.resume import Job
+from crawlers.components.ledger import Job
 from crawlers.exceptions import JobError
 from crawlers.extensions.error_log import ErrorLog, now
-from crawlers.extensions.run_report import run_report, summary
 from crawlers.listing.state import RunState
 from crawlers.records import moment
 from crawlers.safety import inside, strict_json
+from crawlers.safety.redact import redact
 from crawlers.store import compacted
 from crawlers.store.folder import JSONLines, folder, lock
 from crawlers.store.index import Index
@@ -28,11 +31,131 @@ from crawlers.store.index.database import reading
 from crawlers.store.runs import stored
 from crawlers.store.runs.run import RUN
 from crawlers.store.runs.verdict import EXIT_CODES, Verdict, verdict
+from crawlers.store.runs.words import counted, judged, left_out, looked_at, looks, nothing_changed, published, way_back
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from scrapy.crawler import Crawler
+
+
+BLOCKED = (
+    "blocked: the portal refuses this crawler. Set CONTACT (a user agent with a contact), "
+    "an API token in the environment, or go slower: -s REQUESTS_PER_SECOND=0.5"
+)
+_CHANGES = ("new", "updated", "withdrawn", "restored")
+_STATS = {
+    "requests": "downloader/request_count",
+    "retries": "retry/count",
+    "bytes": "downloader/response_bytes",
+    "robots_exempt": "politeness/robots_exempt",
+}
+
+
+def run_report(
+    report: Report,
+    reason: str,
+    counts: dict[str, int],
+    errors: dict[str, int],
+    *,
+    flaws: dict[str, int] | None = None,
+    datasets: int | None = None,
+) -> dict[str, Any]:
+    """Return what is in runs/<run>.json.
+
+    Args:
+        report: the run, whose verdict is ``None`` until it has ended.
+        reason: Scrapy's finish reason; "running" until there is one.
+        counts: how many documents are new, updated ...
+        errors: how many failures there are of each kind.
+        flaws: how many flaws of each kind stand after the run; ``None`` if that is not known.
+        datasets: how many datasets are on disk; ``None`` if that is not known.
+    """
+    spider: Any = report.crawler.spider
+    state, settings, job = report.state, report.crawler.settings, report.job.state
+    is_quiet = report.verdict == "complete" and not any(map(counts.get, _CHANGES))
+    since, log = spider.given.get("since"), settings.get("LOG_FILE")
+    is_finished, not_kept = reason == "finished", 0
+    if is_finished and spider.kind:
+        not_kept = max(state.listed - report.error_log.records.kept(spider.listed_kind), 0)
+    versions = {settings["BOT_NAME"]: settings["VERSION"], "scrapy": scrapy.__version__}
+    return {
+        "source": spider.source,
+        "spider": spider.name,
+        "run": report.run,
+        "arguments": {name: redact(value) for name, value in spider.given.items()},
+        "since": (state.since or None) if since in (None, "", "last") else since,  # None: everything was listed
+        "started": report.started,
+        **({"completed_by": spider.name} if getattr(spider, "complete_item", None) else {}),
+        "finished": now(),
+        "finish_reason": reason,
+        "verdict": report.verdict,
+        **{name: getattr(state, name) for name in ("expected", "listed", "excluded")},
+        "not_kept": not_kept,
+        "evidence": state.walks.evidence,
+        "datasets_on_disk": datasets,
+        "unchanged_since": job.get("last_change") if is_quiet else None,
+        "counts": counts,
+        "errors": errors,
+        "flaws": flaws,
+        "new_flaws": report.new_flaws,
+        **{name: report.crawler.stats.get_value(stat, 0) for name, stat in _STATS.items()},
+        "whole_listing": is_finished and state.is_whole_listing,
+        "provisional": state.has_stale_answer,
+        "validators": state.validators,
+        "resumed": report.job.resumed,
+        **{name: job[name] for name in ("manifest_bytes", "errors_bytes", "flaws_bytes")},
+        **report.ends,
+        **getattr(spider, "reported", {}),
+        "log": str(Path(log).resolve()) if log else None,
+        "versions": versions | {"python": platform.python_version()},
+    }
+
+
+def summary(report: dict[str, Any], folder: Path, unwritten: str = "") -> str:
+    """Return the verdict, the counts, and where the files are.
+
+    Args:
+        report: what is in runs/<run>.json.
+        folder: the source's.
+        unwritten: why the run, which has ended, has no report.
+    """
+    counts, errors, flaws = report["counts"], report["errors"], report.get("flaws") or {}
+    lines = [f"{report['source']}: {judged(report['verdict'], flaws)}. {_documents(report)}."]
+    if report["verdict"] == "blocked":
+        lines.append(BLOCKED)
+    if report.get("stopped"):
+        lines.append(report["stopped"])
+    if errors:
+        noun = "error" if counts["failed"] == 1 else "errors"
+        lines.append(f"{counts['failed']} {noun} ({counted(errors)}): see {folder / 'errors.jsonl'}.")
+    if flaws:
+        what = "A record is kept with it" if sum(flaws.values()) == 1 else "The records are kept with them"
+        lines.append(f"Flaws: {counted(flaws)}. {what}: see {folder / 'flaws.jsonl'}.")
+    if unwritten:
+        path = folder / "runs" / f"{report['run']}.json"
+        lines.append(f"{folder} has the documents and manifest.jsonl, but {path}, this run's report, {unwritten}.")
+        lines.append("Without it the run counts as interrupted: see to what is in the way, then crawl again.")
+    else:
+        what = "the journal of what is published" if "published" in report else "the documents and manifest.jsonl"
+        lines.append(f"{folder} has {what}; this run's report is runs/{report['run']}.json there.")
+    lines += way_back(report)
+    return "\n".join(lines)
+
+
+def _documents(report: dict[str, Any]) -> str:
+    quiet = nothing_changed(report)
+    if looks(report) is not None:
+        return looked_at(report)
+    if done := published(report):
+        return done
+    if quiet:
+        return quiet[0].upper() + quiet[1:]
+    counts, expected = report["counts"], report["expected"]
+    datasets = f"{report['listed']} of {expected}" if expected is not None else str(report["listed"])
+    datasets += " datasets listed" + left_out(report)
+    became = ", ".join(f"{counts[name]} {name}" for name in ("new", "updated", "unchanged"))
+    fallback = f" ({counts['fallback']} by fallback)" if counts["fallback"] else ""
+    return f"{datasets}; documents: {became}{fallback}"
+
 
 logger = logging.getLogger(__name__)
 
@@ -87,7 +210,6 @@ class Report:
 
     @property
     def path(self) -> Path:
-        """The report's file."""
         return self.folder / "runs" / f"{self.run}.json"
 
     @property
@@ -98,7 +220,6 @@ class Report:
 
     @property
     def summary(self) -> str:
-        """The last lines on the terminal."""
         return summary(self.outcome, self.folder, self.unwritten)
 
     async def spider_closed(self, reason: str) -> None:
@@ -156,7 +277,6 @@ class Report:
         self.outcome = run_report(self, reason, counts, errors, flaws=self._flaws(), datasets=datasets)
 
     def _flaws(self) -> dict[str, int] | None:
-        """Return how many flaws of each kind stand; ``None`` if that can't be known now."""
         try:
             return self.error_log.flaws.counts()
         except (OSError, ValueError, sqlite3.Error) as error:
@@ -164,7 +284,6 @@ class Report:
             return None
 
     def _fail(self, reason: str) -> None:
-        """Keep the counts of the last heartbeat."""
         self.verdict = "failed"
         known = self.outcome or run_report(self, "", dict.fromkeys((*COUNTS, "failed"), 0), {})
         self.outcome = known | {"finished": now(), "finish_reason": reason, "verdict": self.verdict}

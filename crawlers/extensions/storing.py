@@ -15,7 +15,7 @@ from scrapy import signals as scrapy_signals
 from scrapy.exceptions import NotConfigured
 
 from crawlers import signals
-from crawlers.components.resume.job import discard
+from crawlers.components.ledger import discard
 from crawlers.components.scrapy_internals import may_send
 from crawlers.exceptions import CrawlersError, StoreError, TakenError
 from crawlers.extensions.leases import Leases

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any, Self
 from scrapy.exceptions import NotConfigured
 
 from crawlers import signals
-from crawlers.components.resume import Records
-from crawlers.components.resume.records import received
+from crawlers.components.ledger import Records
 from crawlers.extensions.report import Report
 from crawlers.items import Extension, Site
 from crawlers.safety import inside, strict_json
@@ -76,7 +75,7 @@ class TimeSeries:
     def _measures(self, report: Mapping[str, Any], folder: Path) -> Iterator[timeseries.Measure]:
         records = Records(self.crawler)
         for kind in (Site.kind, Extension.kind):
-            for identifier in received(records, kind):
+            for identifier in records.received(kind):
                 for metric, value in self._profile(folder, self.names.profile(kind, identifier)):
                     yield identifier, metric, value
         for metric, number in self._own(report).items():

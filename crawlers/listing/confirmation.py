@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 from scrapy import Request
 from scrapy.spidermiddlewares.httperror import HttpError
 
+from crawlers.components.ledger import Notes
 from crawlers.components.politeness import failures
-from crawlers.components.resume.notes import Notes
 from crawlers.exceptions import AnswerError
 from crawlers.listing.spider import callback
 from crawlers.listing.withdrawals import LIST

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from scrapy.http import Response
 
     from crawlers import signals
-    from crawlers.components.resume import Records
+    from crawlers.components.ledger import Records
     from crawlers.items import Kind
     from crawlers.listing.state import RunState
     from crawlers.store.index import Index

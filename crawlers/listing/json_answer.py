@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from w3lib.encoding import http_content_type_encoding
 
-from crawlers.components.politeness.blocked import challenge
+from crawlers.components.politeness.failures import challenge
 from crawlers.exceptions import AnswerError
 from crawlers.listing import other_answers
 from crawlers.safety import strict_json

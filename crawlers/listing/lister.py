@@ -19,8 +19,7 @@ from typing import TYPE_CHECKING, Any, Generic
 from scrapy import Request
 
 from crawlers.components.politeness import failures
-from crawlers.components.resume.records import expect_all, forget_open, listed_by, see_all
-from crawlers.components.resume.scheduler import is_made
+from crawlers.components.scheduler import is_made
 from crawlers.exceptions import AnswerError
 from crawlers.listing import evidence, ladder
 from crawlers.listing.confirmation import Confirmation, GoneRecords
@@ -104,14 +103,14 @@ class Intake:
     def _seen(self, ids: list[str], here: Walk[Any]) -> set[str]:
         """Note what a page lists; return what no other page of its list had."""
         with remembering(self.crawl):
-            return see_all(self.crawl.records, ids, here.name, here.key)
+            return self.crawl.records.see_all(ids, here.name, here.key)
 
     def _new(self, entries: list[Entry], here: Walk[Any], seen: set[str]) -> Iterator[Entry]:
         """Yield the entries that no other page had; all are noted at once, but those that the ledger takes singly."""
         new = seen
         if here.has_records:
             with remembering(self.crawl):
-                new = expect_all(self.crawl.records, self.crawl.listed_kind, _ids(entries), here.key)
+                new = self.crawl.records.expect_all(self.crawl.listed_kind, _ids(entries), here.key)
         for entry in entries:
             if self.is_new(entry, here) if _is_single(entry) else entry.id in new:
                 yield entry
@@ -373,7 +372,7 @@ class Lister(Generic[A]):
         if there is not None:
             self.crawl.logger.info("%s: %s; listing it another way", self.crawl.place, fault.error)
             if self.crawl.records.job.resumed and there.came <= here.came:
-                forget_open(self.crawl.records)  # what was listed before a kill and never handled comes again
+                self.crawl.records.forget_open()  # what was listed before a kill and never handled comes again
             if there.lost > here.lost:
                 message = f"{self.dialect.lacking.format(number=here.came + 1)}: {fault.error}"
                 kind = fault.error.kind if fault.error.kind == "too_large" else "refused"
@@ -565,7 +564,7 @@ class Lister(Generic[A]):
         """Return whether a list is open, besides what the end of this walk began before a kill."""
         records = self.crawl.records
         waiting = self.walks.waiting(self.dialect.traits.tree)
-        return any(listed_by(records, name, "begun") != walk.name for name in waiting)
+        return any(records.listed_by(name, "begun") != walk.name for name in waiting)
 
     def _begun(self, outputs: Iterator[Any], walk: Walk[A]) -> Iterator[Any]:
         """Yield what there is to do at the end of a walk; another walk among it is begun."""

@@ -16,8 +16,8 @@ from scrapy.exceptions import CloseSpider
 
 from crawlers import arguments, signals
 from crawlers.arguments import Argument
+from crawlers.components.ledger import Records
 from crawlers.components.politeness import failures
-from crawlers.components.resume import Records
 from crawlers.exceptions import AnswerError, ArgumentError
 from crawlers.listing.crawl import Limits, remembering
 from crawlers.listing.state import RunState

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any, Self
 from weakref import WeakKeyDictionary
 
-from crawlers.components.resume import Job
+from crawlers.components.ledger import Job
 from crawlers.exceptions import JobError
 from crawlers.listing.walks import Walks
 

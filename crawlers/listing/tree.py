@@ -9,7 +9,6 @@ from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
-from crawlers.components.resume.records import listed_by
 from crawlers.exceptions import AnswerError
 from crawlers.listing.dialect import Dialect
 from crawlers.listing.ladder import Again
@@ -110,7 +109,7 @@ class Tree(Dialect[F]):
             if self.left() <= 0:
                 self.crawl.run_state.is_limited = True
                 return None
-            ask = json.loads(listed_by(records, address, _WAITING) or "")
+            ask = json.loads(records.listed_by(address, _WAITING) or "")
             return iter((restored({"ask": ask, "name": address}, self.asks),))
         return None
 
@@ -162,7 +161,7 @@ class Tree(Dialect[F]):
         digest = hashlib.sha256(repr(dataset.document).encode()).hexdigest()
         if self.crawl.seen(dataset.id, list_name=_CONTENTS, listed_by=f"{digest} {name}"):
             return False
-        noted, _, of = (listed_by(self.crawl.records, dataset.id, _CONTENTS) or "").partition(" ")
+        noted, _, of = (self.crawl.records.listed_by(dataset.id, _CONTENTS) or "").partition(" ")
         return noted != digest and not (is_first and of == name)
 
     def _allowed(self, dataset: Dataset, left: int) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cached_property
 from typing import TYPE_CHECKING, Literal
 
-from crawlers.components.resume.job import Job
+from crawlers.components.ledger import Job
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

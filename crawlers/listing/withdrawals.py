@@ -8,10 +8,9 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, Literal
 
 from crawlers import signals
-from crawlers.components.resume.notes import Notes
-from crawlers.components.resume.records import listed_by, planned_among
+from crawlers.components.ledger import Notes
 from crawlers.exceptions import AnswerError
-from crawlers.safety.line import one_line
+from crawlers.safety.redact import one_line
 from crawlers.store import memory
 from crawlers.store.index import listing, scope
 from crawlers.store.index.complete_runs import sees_all
@@ -100,7 +99,7 @@ class Withdrawals:
             known: the ids of the source's datasets on disk.
             listed: returns those that it has; by default those whose document is expected.
         """
-        listed = listed or partial(planned_among, self.crawl.records, self.crawl.listed_kind)
+        listed = listed or partial(self.crawl.records.planned_among, self.crawl.listed_kind)
         self.known, self.gone, self.renamed, self.controls = 0, 0, 0, []
         ids = iter(known)
         while part := list(islice(ids, _PART)):
@@ -416,7 +415,7 @@ class Withdrawals:
     def mark_if_renamed(self, dataset_id: str) -> bool:
         """Mark a dataset as withdrawn if one other has its id as an alias, and is new since the last whole listing."""
         crawl = self.crawl
-        name = listed_by(crawl.records, dataset_id, _ALIASES)
+        name = crawl.records.listed_by(dataset_id, _ALIASES)
         if name is None or crawl.records.is_listed(dataset_id, _SHARED) or not self.last_listing():
             return False
         if crawl.opened_index().runs.last_had(name, self.listing_scope):

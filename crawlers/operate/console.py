@@ -11,8 +11,8 @@ from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, TextIO, cast
 
 from crawlers.exceptions import CrawlersError
+from crawlers.safety.logs import Terminal, shown
 from crawlers.safety.redact import redact
-from crawlers.safety.terminal import Terminal, shown
 
 if TYPE_CHECKING:
     from scrapy.commands import ScrapyCommand

@@ -13,7 +13,7 @@ from scrapy.http import HtmlResponse
 from scrapy.utils.ossignal import install_shutdown_handlers
 
 from crawlers.components import browser
-from crawlers.components.browser.errors import BrowserError
+from crawlers.components.browser.executables import BrowserError
 from crawlers.components.politeness import failures
 from crawlers.exceptions import AnswerError, CrawlersError
 from crawlers.kinds.html.answer import page_of

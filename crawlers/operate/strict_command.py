@@ -15,7 +15,7 @@ from crawlers.exceptions import CrawlersError, hint
 from crawlers.operate.console import MISTAKE, print_error, reporting_errors
 from crawlers.operate.mirrored import bring_up
 from crawlers.operate.setting_types import invalid
-from crawlers.safety.line import one_line
+from crawlers.safety.redact import one_line
 
 if TYPE_CHECKING:
     import argparse

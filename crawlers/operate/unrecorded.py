@@ -11,8 +11,7 @@ from scrapy import signals as scrapy_signals
 from scrapy.exceptions import NotConfigured
 
 from crawlers import signals
-from crawlers.extensions.heartbeat import Heartbeat
-from crawlers.extensions.progress import Progress
+from crawlers.extensions.progress import Heartbeat, Progress
 from crawlers.extensions.public_hosts import PublicHosts
 from crawlers.extensions.report import Report
 from crawlers.extensions.storing import Storing

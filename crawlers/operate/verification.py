@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from tqdm import tqdm
 
 from crawlers.operate.console import print_error
-from crawlers.safety.line import one_line
 from crawlers.safety.locks import is_crawled
+from crawlers.safety.redact import one_line
 from crawlers.store.comparison import Comparison
 from crawlers.store.figures.formatting import counted, number, size
 from crawlers.store.runs.words import table

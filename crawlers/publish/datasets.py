@@ -1,20 +1,20 @@
-"""The target datasets: a source's datasets as packages of a CKAN portal, as ckanext-harvest has them."""
+"""The target datasets: datasets of any kind of catalogue as packages of a CKAN portal, as ckanext-harvest has them."""
 
 from __future__ import annotations
 
+import hashlib
 import json
+import re
 from contextlib import closing
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from crawlers.exceptions import AnswerError, PublishError
-from crawlers.publish.change import Change, Field
-from crawlers.publish.fields import read_schema
-from crawlers.publish.package_sync import PackageCreate, PackageRetire, sync
-from crawlers.publish.packages import created, extra_names, package
-from crawlers.publish.record import extras
-from crawlers.safety.line import one_line
-from crawlers.safety.names import safe
-from crawlers.store.index import catch_up
+from crawlers.publish.operations import Change, Field, PackageCreate, PackageRetire, sync
+from crawlers.publish.record import as_moment, extras, is_nothing
+from crawlers.records.tables import toml_table
+from crawlers.safety.names import safe, slug
+from crawlers.safety.redact import one_line
 from crawlers.store.index.documents import Held
 from crawlers.store.index.reader import connect
 from crawlers.store.index.stored_dataset import UNREADABLE, item
@@ -23,36 +23,152 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator, Mapping
     from pathlib import Path
 
-    from crawlers.items import Dataset
+    from crawlers.items import Dataset, Resource
     from crawlers.publish.portal import Portal
     from crawlers.publish.record import Record
 
+
+Package = dict[str, Any]
+
+_SLUG = 80  # CKAN takes names of 100 characters
+_NO_TAG = re.compile(r"[^\w\-. ]+")
+_TAG = (2, 100)
+_VERSION = 100
+_EMAIL = re.compile(
+    r"[\w.!#$%&'*+/=?^`{|}~-]+@[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)*",
+    re.ASCII | re.IGNORECASE,
+)
+"""What CKAN takes as an address; one of another form would undo the whole publish."""
+
+
+@cache
+def extra_names() -> dict[str, str]:
+    """Return the extras by the facts that go into them."""
+    return {fact: str(name) for fact, name in toml_table(__package__, "packages.toml").items()}
+
+
+def origin(source: str, dataset_id: str) -> dict[str, str]:
+    """Return the extras that identify a package, named as ckanext-harvest and ckanext-dcat name theirs.
+
+    >>> origin("bern", "https://example.org/d/1")["harvest_object_id"][:16]
+    'sha256-e7c3dc9ba'
+    """
+    return {"harvest_source_id": source, "harvest_object_id": safe(dataset_id), "guid": dataset_id}
+
+
+def package(dataset: Dataset, organization: str, renamed: Mapping[str, str]) -> Package:
+    """Return the package that a dataset is to have.
+
+    Args:
+        organization: the name or id of the organisation that owns it.
+        renamed: fields of the portal's schema by the facts that go into them instead of into extras.
+
+    Returns:
+        ``fields`` and ``extras`` by name, ``tags`` as names, and ``resources``; what is not known is in none of them.
+    """
+    known = facts(dataset)
+    extras = {name: _text(known[fact]) for fact, name in extra_names().items() if fact in known and fact not in renamed}
+    fields = _fields(dataset) | {renamed[fact]: _flat(value) for fact, value in known.items() if fact in renamed}
+    return {
+        "fields": {"owner_org": organization, **fields},
+        "extras": extras | origin(dataset.source, dataset.id),
+        "tags": tags(dataset.keywords),
+        "resources": [_resource(one) for one in dataset.resources],
+    }
+
+
+def created(dataset: Dataset, wanted: Package) -> Package:
+    return {
+        "title": dataset.name or dataset.id,
+        **wanted["fields"],
+        "name": package_name(dataset),
+        "extras": [{"key": key, "value": value} for key, value in wanted["extras"].items()],
+        "tags": [{"name": name} for name in wanted["tags"]],
+        "resources": wanted["resources"],
+    }
+
+
+def package_name(dataset: Dataset) -> str:
+    """Return the name of a new package: readable, and that of no other dataset."""
+    mark = hashlib.sha256(f"{dataset.source}\0{dataset.id}".encode("utf-8", "surrogatepass")).hexdigest()[:8]
+    readable = slug((dataset.name or dataset.title or "")[:1000], _SLUG)
+    return f"{readable}-{mark}" if readable else f"dataset-{mark}"
+
+
+def facts(dataset: Dataset) -> dict[str, Any]:
+    """Return what is known of a dataset beyond the fields that every CKAN has."""
+    period, places = dataset.temporal, dataset.spatial
+    found = {
+        **{name: getattr(dataset, name) for name in ("issued", "modified", "identifier", "uri", "frequency")},
+        **{name: getattr(dataset, name) for name in ("languages", "themes", "access_rights", "provenance")},
+        "conforms_to": dataset.conforms_to,
+        "publisher": dataset.publisher and dataset.publisher.name,
+        "places": [place.name for place in places if place.name],
+        "geometry": next((place.geometry for place in places if place.geometry), None),
+        "temporal_start": period and period.start,
+        "temporal_end": period and period.end,
+    }
+    return {name: value for name, value in found.items() if not is_nothing(value)}
+
+
+def tags(keywords: list[str]) -> list[str]:
+    """Return keywords as CKAN takes tags: letters, digits, blanks, hyphens, underscores and dots, 2 to 100 of them.
+
+    >>> tags(["Water/levels ", "É", "water levels", "Water levels"])
+    ['Water levels', 'water levels']
+    """
+    shortest, longest = _TAG
+    found = (" ".join(_NO_TAG.sub(" ", word).split())[:longest].strip() for word in keywords)
+    return sorted({tag for tag in found if len(tag) >= shortest})
+
+
+def _fields(dataset: Dataset) -> dict[str, Any]:
+    contact = next(iter(dataset.contacts), None)
+    email, version = (contact and contact.email) or "", dataset.version or ""
+    found = {
+        "title": dataset.title,
+        "notes": dataset.description,
+        "url": dataset.landing_page,
+        "version": version if len(version) <= _VERSION else None,
+        "license_id": dataset.license and (dataset.license.id or dataset.license.title),
+        "author": dataset.publisher and dataset.publisher.name,
+        "maintainer": contact and contact.name,
+        "maintainer_email": email if _EMAIL.fullmatch(email) else None,
+    }
+    return {name: value for name, value in found.items() if not is_nothing(value)}
+
+
+def _resource(resource: Resource) -> dict[str, Any]:
+    checksum = resource.checksum
+    found = {
+        "url": resource.download_url or resource.access_url or resource.url or "",
+        "name": resource.title,
+        "description": resource.description,
+        "format": resource.format,
+        "mimetype": resource.media_type,
+        "size": resource.size,
+        "hash": checksum and checksum.value,
+        "hash_algorithm": checksum and checksum.algorithm,
+        "created": as_moment(resource.issued),
+        "last_modified": as_moment(resource.modified),
+    }
+    return {"url": found["url"]} | {name: value for name, value in found.items() if not is_nothing(value)}
+
+
+def _flat(value: Any) -> Any:
+    return _text(value) if isinstance(value, dict) else value
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
 _PAGE = 50  # datasets, whose packages are asked for in one search
-_SOURCES = "SELECT DISTINCT source FROM documents WHERE kind = 'dataset' ORDER BY source"
 _DOCUMENTS = """
 SELECT status, dataset_id, file, last_seen, metadata_source, metadata_url, metadata_modified, renamed_from
 FROM documents
 WHERE source = ? AND kind = 'dataset' AND dataset_id > ? ORDER BY dataset_id LIMIT ?
 """
-
-
-def source_of(output: Path, given: str | None) -> str:
-    """Return the source whose datasets are meant.
-
-    Args:
-        given: the source that the user names; without, the only one that has any.
-
-    Raises:
-        PublishError: it has none, or several sources have.
-        OutputError: there is no index that can be read.
-    """
-    catch_up(output, named=[given] if given else None)
-    with closing(connect(output)) as db:
-        found = [row[0] for row in db.execute(_SOURCES)]
-    if given in found or (given is None and len(found) == 1):
-        return given or found[0]
-    has = f"These have: {', '.join(found)}." if found else "None has: crawl one first."
-    raise PublishError(f"{f'{given} has no datasets.' if given else 'Name the source.'} {has}")
 
 
 def check_options(source: str, options: Mapping[str, str]) -> None:
@@ -91,7 +207,7 @@ class Datasets:
             AnswerError: the portal's packages can't be read, it has no such organization, or too much is withdrawn.
         """
         there = deleted = 0
-        owner, schema = await self._owner(portal), await read_schema(portal, "dataset")
+        owner, schema = await self._owner(portal), await portal.schema("dataset")
         declared = {fact: name for fact, name in extra_names().items() if name in schema}
         self.renamed = declared | self.renamed
         for held in self._documents():
@@ -113,7 +229,6 @@ class Datasets:
         return str(found["id"])
 
     def _documents(self) -> Iterator[list[tuple[str, Held]]]:
-        """Yield the documents with their status, some at a time."""
         last = ""
         with closing(connect(self.output)) as db:
             while rows := db.execute(_DOCUMENTS, (self.source, last, _PAGE)).fetchall():
@@ -121,7 +236,6 @@ class Datasets:
                 yield [(row[0], Held(*row[1:])) for row in rows]
 
     async def _packages(self, portal: Portal, ids: list[str]) -> dict[str, Record]:
-        """Return the packages of some datasets by their ``harvest_object_id``."""
         among = " OR ".join(f'"{safe(one)}"' for one in ids)
         query = f'harvest_source_id:"{self.source}" AND harvest_object_id:({among})'
         asked = {"fq": query, "sort": "id asc", "rows": 2 * len(ids), "include_private": "true"}
@@ -137,7 +251,6 @@ class Datasets:
         return {extras(one)["harvest_object_id"]: one for one in reversed(found) if self._is_own(one)}
 
     def _is_own(self, found: Any) -> bool:
-        """Return whether what a search has found is a package of this source."""
         if not isinstance(found, dict) or not isinstance(found.get("id"), str):
             return False
         known = extras(found)

@@ -5,19 +5,19 @@ from __future__ import annotations
 import json
 import sqlite3
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
 
 from crawlers.exceptions import OutputError
-from crawlers.publish.change import Change, Field, Step
+from crawlers.publish.operations import Change, Field, Step
 from crawlers.records import moment
-from crawlers.safety.line import one_line
+from crawlers.safety.redact import one_line
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
     from pathlib import Path
-    from types import TracebackType
 
-    from crawlers.publish.change import State
+    from crawlers.publish.operations import State
     from crawlers.publish.record import Record
 
 NAME = "publish.sqlite"
@@ -92,9 +92,7 @@ class Journal:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.db.close()
 
     def begin(self, run: str, portal: str, title: str) -> str:
@@ -178,9 +176,11 @@ class Steps:
 
     def add(self, changes: Collection[Change]) -> None:
         """Add changes to the plan; those without fields are counted only."""
-        last, written = self._numbers("max(number)"), [one for one in changes if one.fields or one.problem]
-        rows = [_row(self.run, number, change) for number, change in enumerate(written, last + 1)]
+        written = [one for one in changes if one.fields or one.problem]
         with self.journal.transaction():
+            query = "SELECT coalesce(max(number), 0) FROM steps WHERE run = ?"
+            (last,) = self.journal.db.execute(query, (self.run,)).fetchone()
+            rows = [_row(self.run, number, change) for number, change in enumerate(written, last + 1)]
             self.journal.db.executemany(_ADD, rows)
             query = "UPDATE runs SET unchanged = unchanged + ? WHERE run = ?"
             self.journal.db.execute(query, (len(changes) - len(written), self.run))
@@ -204,15 +204,9 @@ class Steps:
         error: str | None = None,
     ) -> Step:
         """Note how far a step is; return it as it is now. What is not given stays as it is."""
-        known = Step(
-            number=step.number,
-            change=step.change,
-            state=state,
-            before=step.before if before is None else before,
-            sent=step.sent if sent is None else sent,
-            after=step.after if after is None else after,
-            error=step.error if error is None else one_line(error, _LONGEST),
-        )
+        error = None if error is None else one_line(error, _LONGEST)
+        given: dict[str, Any] = {"before": before, "sent": sent, "after": after, "error": error}
+        known = replace(step, state=state, **{name: value for name, value in given.items() if value is not None})
         records = [None if one is None else json.dumps(one) for one in (known.before, known.sent, known.after)]
         with self.journal.usable():
             self.journal.db.execute(_SET, (state, *records, known.error, moment.now(), self.run, step.number))
@@ -224,11 +218,9 @@ class Steps:
         return ("conflict",) if entry and entry.phase == "undone" else ("sent", "done")
 
     def has(self, *states: State) -> bool:
-        """Return whether a step is in one of these states."""
         return bool(self.counts().keys() & set(states))
 
     def counts(self) -> dict[State, int]:
-        """Return the number of steps in each state."""
         query = "SELECT state, count(*) FROM steps WHERE run = ? GROUP BY state ORDER BY state"
         with self.journal.usable():
             return dict(self.journal.db.execute(query, (self.run,)).fetchall())
@@ -242,11 +234,6 @@ class Steps:
             number = row[0]
             if not states or row[6] in states:
                 yield _step(row)
-
-    def _numbers(self, expression: str) -> int:
-        query = f"SELECT coalesce({expression}, 0) FROM steps WHERE run = ?"  # noqa: S608
-        with self.journal.usable():
-            return int(self.journal.db.execute(query, (self.run,)).fetchone()[0])
 
 
 def _row(run: str, number: int, change: Change) -> tuple[Any, ...]:

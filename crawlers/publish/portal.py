@@ -11,7 +11,7 @@ from scrapy.http.request import NO_CALLBACK
 from scrapy.utils.response import response_status_message
 
 from crawlers.components.politeness import failures
-from crawlers.components.politeness.not_asked import NotAsked
+from crawlers.components.politeness.failures import NotAsked
 from crawlers.components.politeness.pace import Stopping
 from crawlers.components.scrapy_internals import is_closing
 from crawlers.exceptions import AnswerError, RefusedWriteError, UnclearWriteError
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
     from scrapy.http import Response
 
-    from crawlers.publish.record import Record
+    from crawlers.publish.record import Record, Schema
 
 WRITES = (
     *("package_create", "package_patch", "package_update", "package_delete"),
@@ -91,6 +91,26 @@ class Portal:
             raise failures.from_status(response)
         return api.result(response)
 
+    async def schema(self, kind: str) -> Schema:
+        """Return the schema of the records of a type, as ckanext-scheming says; empty if the portal does not have it.
+
+        Raises:
+            AnswerError: the portal does not answer.
+        """
+        try:
+            answer = await self.read("scheming_dataset_schema_show", {"type": kind})
+        except AnswerError as error:
+            if error.kind != "refused":
+                raise
+            answer = None
+        declared, found = (answer or {}).get("dataset_fields"), {}
+        for one in declared if isinstance(declared, list) else ():
+            if isinstance(one, dict):
+                choices = one.get("choices")
+                among = choices if isinstance(choices, list) else []
+                found[str(one.get("field_name"))] = [each.get("value") for each in among if isinstance(each, dict)]
+        return found
+
     async def write(self, action: str, body: Mapping[str, Any]) -> None:
         """Do a write, once.
 
@@ -134,10 +154,6 @@ class UnsentError(AnswerError):
 
 
 def _check_written(response: Response) -> None:
-    """
-    Raises:
-        RefusedWriteError, UnclearWriteError: it was not, or may not have been.
-    """
     if response.status < 300 and api.succeeds(response):
         return
     if 300 <= response.status < 400:

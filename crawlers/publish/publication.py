@@ -3,26 +3,53 @@
 from __future__ import annotations
 
 import logging
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from crawlers.exceptions import AnswerError, ConflictError, RefusedWriteError, UnclearWriteError
-from crawlers.publish import datastore, operations, package_sync
+from crawlers.publish.datastore import RowsUpsert, TableCreate
 from crawlers.publish.journal import Steps
+from crawlers.publish.operations import PackageCreate, PackagePatch, PackageRetire, PackageSync, ResourcePatch
 from crawlers.publish.record import differences
-from crawlers.safety.line import one_line
+from crawlers.safety.redact import one_line
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from crawlers.publish.change import Step
-    from crawlers.publish.journal import Journal
-    from crawlers.publish.operations import Call, Operation
+    from crawlers.publish.journal import Entry, Journal
+    from crawlers.publish.operations import Call, Operation, Step
     from crawlers.publish.portal import Portal
     from crawlers.publish.record import Record
 
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What is about to happen.
+
+    Args:
+        steps: of the publish, in the journal.
+        is_rollback: whether they are to be undone.
+        has_work: whether there is anything to do.
+    """
+
+    entry: Entry
+    steps: Steps
+    is_rollback: bool
+    has_work: bool
+
+
 logger = logging.getLogger(__name__)
 
-OPERATIONS: dict[str, Operation] = operations.OPERATIONS | package_sync.OPERATIONS | datastore.OPERATIONS
+OPERATIONS: dict[str, Operation] = {
+    "package_patch": PackagePatch(),
+    "resource_patch": ResourcePatch(),
+    "package_create": PackageCreate(),
+    "package_sync": PackageSync(),
+    "package_retire": PackageRetire(),
+    "datastore_create": TableCreate(),
+    "datastore_upsert": RowsUpsert(),
+}
+"""By the names that changes have."""
 _SHOWN = 10  # fields that an error names
 
 
@@ -94,10 +121,6 @@ class Publication:
     # Forward
 
     async def _do(self, step: Step) -> Step:
-        """
-        Raises:
-            AnswerError: the step failed for good.
-        """
         operation = OPERATIONS[step.change.operation]
         before = await operation.read(self.portal, step.change)
         if step.state == "sent":  # when the last run was killed: what was read may be before or after the write
@@ -110,10 +133,6 @@ class Publication:
         return await self._write(self.steps.set(step, "sent", before=before, sent=sent))
 
     async def _write(self, step: Step) -> Step:
-        """
-        Raises:
-            AnswerError: the step failed for good.
-        """
         operation = OPERATIONS[step.change.operation]
         left = self.tries
         while True:
@@ -166,10 +185,6 @@ class Publication:
         raise error
 
     async def _read_back(self, step: Step) -> Step:
-        """
-        Raises:
-            RefusedWriteError: the portal has not kept what it accepted.
-        """
         operation = OPERATIONS[step.change.operation]
         now = await operation.read(self.portal, step.change)
         if lacking := operation.lacking(step.sent or {}, now):
@@ -181,11 +196,6 @@ class Publication:
     # Back
 
     async def _undo(self, step: Step) -> None:
-        """
-        Raises:
-            ConflictError: the record is kept as it is.
-            AnswerError: the portal does not answer.
-        """
         operation = OPERATIONS[step.change.operation]
         now = await operation.read(self.portal, step.change)
         if not differences(step.before, now):
@@ -200,11 +210,6 @@ class Publication:
             raise ConflictError(f"the portal has not restored all of it: {_named(step.before, now)}")
 
     async def _call(self, step: Step, call: Call) -> None:
-        """
-        Raises:
-            ConflictError: the portal refuses it.
-            AnswerError: the portal does not answer.
-        """
         operation = OPERATIONS[step.change.operation]
         left = self.tries
         while True:
@@ -222,7 +227,6 @@ class Publication:
 
 
 def _named(before: Record | None, now: Record | None) -> str:
-    """Return the first fields in which two readings differ."""
     found = differences(before, now)
     more = f" and {len(found) - _SHOWN} more" if len(found) > _SHOWN else ""
     return one_line(", ".join(found[:_SHOWN])) + more

@@ -20,17 +20,16 @@ from crawlers.exceptions import AnswerError, CrawlersError
 from crawlers.listing.crawl import remembering
 from crawlers.listing.spider import CatalogueSpider, host_name, source_name
 from crawlers.publish.journal import NAME, Journal, Steps
-from crawlers.publish.plan import Plan
 from crawlers.publish.portal import Portal, is_stopping, write_addresses
-from crawlers.publish.publication import Publication
+from crawlers.publish.publication import Plan, Publication
 from crawlers.publish.targets import TARGETS, target
 from crawlers.records import moment
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
-    from crawlers.publish.change import State, Step
     from crawlers.publish.journal import Entry
+    from crawlers.publish.operations import State, Step
 
 logger = logging.getLogger(__name__)
 
@@ -98,7 +97,6 @@ class PublishSpider(CatalogueSpider):
 
     @property
     def reported(self) -> dict[str, Any]:
-        """Which publish this was, how far it is, and how many records are in which state."""
         if self.published is None:
             return {}
         entry = self.published
@@ -143,7 +141,6 @@ class PublishSpider(CatalogueSpider):
             await self._carry_out(journal, _entry(journal, run), is_rollback=bool(undone))
 
     async def _plan(self, journal: Journal) -> str:
-        """Write a plan into the journal; return its name."""
         state, days = self.records.job.state, self.crawler.settings.getint("RUNS_KEPT_DAYS")
         if days:
             journal.forget(before=moment.written(datetime.now(UTC) - timedelta(days=days)))
@@ -155,7 +152,6 @@ class PublishSpider(CatalogueSpider):
         return run
 
     async def _is_approved(self, journal: Journal, run: str) -> bool:
-        """Show the plan; return whether it is to be carried out."""
         is_rollback, steps = bool(self.args["rollback"]), Steps(journal, run)
         self._note(journal, run)
         states = steps.to_restore() if is_rollback else ("planned",)
@@ -171,10 +167,6 @@ class PublishSpider(CatalogueSpider):
         return is_approved or not (has_work or self.is_dry_run)
 
     async def _carry_out(self, journal: Journal, entry: Entry, *, is_rollback: bool) -> None:
-        """
-        Raises:
-            CloseSpider: a step failed, and the others were restored.
-        """
         self._note(journal, entry.run)
         steps = Steps(journal, entry.run)
         for step in steps.forward(*(steps.to_restore() if is_rollback else ("planned", "sent"))):
@@ -222,7 +214,6 @@ class PublishSpider(CatalogueSpider):
 
 
 def _entry(journal: Journal, run: str) -> Entry:
-    """Return a publish that is known to be in the journal."""
     entry = journal.entry(run)
     assert entry is not None  # noqa: S101
     return entry

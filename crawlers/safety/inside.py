@@ -200,7 +200,6 @@ class Writer:
         os.replace(self.scratch, name, src_dir_fd=where, dst_dir_fd=place)
 
     def _place(self, above: str) -> int:
-        """Return the descriptor of a folder below the folder; it is made where there is none."""
         if above not in self.places:
             before, _, name = above.rpartition("/")
             self.places[above] = _below(name, self._place(before)) if name else os.open(self.folder, _FOLDER)
@@ -257,7 +256,6 @@ def _parts(file: str) -> list[str]:
 
 
 def _below(name: str, where: int) -> int:
-    """Return the descriptor of a folder, which is made where there is none."""
     try:
         return _open(name, _FOLDER | os.O_NOFOLLOW, where)
     except FileNotFoundError:

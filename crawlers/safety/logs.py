@@ -1,17 +1,22 @@
-"""What may stand in a log: no credentials, and no control characters that a portal sent."""
+"""What may stand in a log and on a terminal: no credentials, and nothing that acts on the terminal or forges a line."""
 
 from __future__ import annotations
 
+import codecs
+import io
 import logging
-from typing import TYPE_CHECKING, Self
+import re
+import unicodedata
+from typing import TYPE_CHECKING, Any, Self, TextIO
 
 from scrapy import signals
 
 from crawlers.safety.redact import redact
-from crawlers.safety.terminal import shown
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
+    from typing_extensions import Buffer
+
 
 _FORMATTER = logging.Formatter()
 
@@ -44,3 +49,66 @@ class RedactedLogs:
         for handler in logging.root.handlers:
             if not any(isinstance(one, Redact) for one in handler.filters):
                 handler.addFilter(Redact())
+
+
+# Text of others on a terminal: what would act on it is shown as an escape, and does nothing
+
+_UNSEEN = frozenset(("Cc", "Cf", "Cs", "Co", "Zl", "Zp"))  # controls, bidi overrides, halves of surrogates, separators
+_KEPT = "\n\t\u200c\u200d"  # all the same: the last two are joiners, in Persian, Hindi and emoji
+_COLOUR = re.compile(r"(\x1b\[(?:0|1|(?:1;)?3[0-7])m)")
+"""The escape sequences of this project's own lines; in the text of others they change a colour at most."""
+
+
+def shown(text: str) -> str:
+    r"""Return a text that does nothing to a terminal but colour it.
+
+    >>> print(shown("a\x9b2J\u202eb \x1b[2J"))
+    a\u009b2J\u202eb \u001b[2J
+    >>> shown("\x1b[31mred\x1b[0m")
+    '\x1b[31mred\x1b[0m'
+    """
+    if text.isascii() and text.isprintable():
+        return text
+    return "".join(part if _COLOUR.fullmatch(part) else "".join(map(_shown, part)) for part in _COLOUR.split(text))
+
+
+def _shown(letter: str) -> str:
+    if letter in _KEPT or unicodedata.category(letter) not in _UNSEEN:
+        return letter
+    return f"\\u{ord(letter):04x}" if ord(letter) < 0x10000 else f"\\U{ord(letter):08x}"
+
+
+class Terminal:
+    """A text stream to a terminal on which nothing acts that is written; the rest is the stream's."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self.stream = stream
+        self.buffer = TerminalBytes(stream)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.stream, name)
+
+    def write(self, text: str) -> int:
+        self.stream.write(shown(text))
+        return len(text)
+
+
+class TerminalBytes(io.BufferedIOBase):
+    """The same for what is written as UTF-8."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self.stream = stream
+        self.decoder = codecs.getincrementaldecoder("utf-8")("backslashreplace")
+
+    def writable(self) -> bool:
+        return True
+
+    def isatty(self) -> bool:
+        return True
+
+    def write(self, body: Buffer) -> int:
+        self.stream.write(shown(self.decoder.decode(bytes(body)).replace("\r\n", "\n")))
+        return len(bytes(body))
+
+    def flush(self) -> None:
+        self.stream.flush()

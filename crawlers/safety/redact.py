@@ -1,4 +1,4 @@
-"""Text without credentials, and without the control characters that a portal sent."""
+"""Text from elsewhere without credentials and control characters, and on one line where it has to be."""
 
 from __future__ import annotations
 
@@ -142,3 +142,23 @@ def redact(text: str) -> str:
     if any(mark in folded for mark in _MARKS):
         text = _SECRET.sub(r"\1***", text)
     return _CONTROL.sub(lambda match: match[0].encode("unicode_escape").decode(), text)
+
+
+def one_line(text: object, longest: int = 300) -> str:
+    r"""Return a text that can forge nothing: no control characters, no line breaks, nothing that turns its direction.
+
+    >>> one_line("Côte d'Ivoire\r\nBcc: all@example.org\u202e \x1b[31m")
+    "Côte d'Ivoire Bcc: all@example.org [31m"
+    """
+    words = "" if text is None else " ".join(str(text)[: 4 * longest].split())
+    found = "".join(filter(str.isprintable, words))
+    return found if len(found) <= longest else f"{found[: longest - 1]}…"
+
+
+def safe_line(text: object, longest: int = 300) -> str:
+    r"""Return such a text without credentials, for logs.
+
+    >>> safe_line("GET https://example.org/?token=ab\x07cd")
+    'GET https://example.org/?token=***'
+    """
+    return redact(one_line(text, longest))

@@ -79,10 +79,6 @@ def _value(raw: msgspec.Raw) -> Any:
 
 
 def _lenient(body: bytes | str) -> Any:
-    """
-    Raises:
-        ValueError: it is not JSON, nested too deep, or so large that only strict JSON is read.
-    """
     try:
         bounds.check_json(body, _LENIENT)
         return _loads(body, int)

@@ -14,7 +14,7 @@ from datetime import date
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from crawlers.safety import inside, json_lines
-from crawlers.safety.line import one_line
+from crawlers.safety.redact import one_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from scrapy.http import Headers, Response
 from scrapy_playwright.handler import ScrapyPlaywrightDownloadHandler
 
-from crawlers.components.browser.traffic import is_main
+from crawlers.components.browser.page import is_main
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from playwright.async_api import Request as BrowserRequest
     from scrapy import Request
     from scrapy.crawler import Crawler
+
+    from crawlers.components.browser.guard import Guard
 
 logger = logging.getLogger(__name__)
 
@@ -60,9 +62,9 @@ class Driver(ScrapyPlaywrightDownloadHandler):  # type: ignore[misc]  # it has n
         self.agent = str(crawler.settings["USER_AGENT"])
         self.strict = crawler.settings.getbool("DOWNLOAD_VERIFY_CERTIFICATES")
 
-    async def start(self, options: dict[str, Any], abort: Callable[[BrowserRequest], bool]) -> None:
+    async def start(self, options: dict[str, Any], guard: Guard) -> None:
         self.config.launch_options = options
-        self.abort_request = abort
+        self.abort_request = lambda request: not guard.allows(request.url, request.resource_type)
         await self._launch()
         await self._maybe_launch_browser()
 

@@ -13,9 +13,9 @@ from ipaddress import ip_address
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from scrapy.exceptions import CannotResolveHostError
+from scrapy.exceptions import CannotResolveHostError, IgnoreRequest
 
-from crawlers.components.browser.errors import ForeignHostError
+from crawlers.exceptions import AnswerError
 from crawlers.safety.resolver import IPV4, ForbiddenAddressError, Host, PublicOnlyResolver, is_named, is_public, spelled
 
 if TYPE_CHECKING:
@@ -26,6 +26,13 @@ KINDS = ("document", "stylesheet", "script", "xhr", "fetch", "preflight")
 
 _PORTS = {"http": 80, "https": 443}
 _NAME = re.compile(r"[a-z0-9_.-]{1,253}\Z")
+
+
+class ForeignHostError(AnswerError, IgnoreRequest):
+    """The browser was led to a host that is none of the spider's ``allowed_domains``; nothing was sent there."""
+
+    def __init__(self, url: str) -> None:
+        super().__init__("offsite", f"the page leads to {url}, which is on no host of this catalogue")
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,22 +3,73 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, Literal
+from dataclasses import asdict, dataclass, fields
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 from playwright.async_api import Error
 from playwright.async_api import TimeoutError as BrowserTimeoutError
 
-from crawlers.components.browser import scripts
+from crawlers.components.browser.page import SCRIPTS
 from crawlers.exceptions import AnswerError
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from playwright.async_api import ElementHandle
 
-    from crawlers.components.browser.page import LivePage, State
-    from crawlers.components.browser.page_actions import Turning
+    from crawlers.components.browser.page import End, LivePage, State
 
-End = Literal["gone", "disabled", "unchanged", "false"]
+
+Kind = Literal["button", "buttons", "scroll", "script"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Turning:
+    """``request.meta["browser"]``: the page at the request's address, after some turns.
+
+    Args:
+        kind: how the page is turned; ``None`` if it is not.
+        texts: of the button; any of them matches.
+        xpath: of the button, or of the pager that the numbered buttons are in.
+        script: the JavaScript that turns the page; it returns ``false`` if there is no further one.
+        first: the number of the page that the address leads to.
+        step: what is added for each page.
+        wait: the seconds that a page may take to change.
+        times: how many turns.
+    """
+
+    kind: Kind | None = None
+    texts: tuple[str, ...] = ()
+    xpath: str | None = None
+    script: str | None = None
+    first: int = 1
+    step: int = 1
+    wait: float = 10.0
+    times: int = 0
+
+    @classmethod
+    def from_meta(cls, meta: Mapping[str, Any]) -> Self:
+        """
+        >>> Turning.from_meta({"kind": "button", "text": "Weiter", "times": 2}).texts
+        ('Weiter',)
+        """
+        known = {field.name for field in fields(cls)} - {"texts"}
+        texts = tuple(meta.get("texts") or ()) or ((meta["text"],) if meta.get("text") else ())
+        given = {name: value for name, value in meta.items() if name in known and value is not None}
+        return cls(texts=texts, **given)
+
+    @property
+    def turns(self) -> int:
+        """How many turns, none without a kind."""
+        return max(0, self.times) if self.kind else 0
+
+    @property
+    def way(self) -> str:
+        """What two requests have in common that differ only in the number of turns."""
+        return json.dumps({**asdict(self), "times": None, "wait": None}, sort_keys=True)
+
 
 _LOOKS = 10  # at a button that is not there yet, a tenth of a second apart
 _CLICK = 2.0  # seconds until what covers a button is ignored, a cookie banner say
@@ -60,7 +111,6 @@ async def _button(live: LivePage, turning: Turning, want: dict[str, Any], looks:
 
 
 async def _clicked(live: LivePage) -> ElementHandle | None:
-    """Return the button that was clicked last, if it is still on the page."""
     try:
         is_there = live.clicked is not None and await live.clicked.evaluate("button => button.isConnected")
     except Error:  # another page was loaded
@@ -70,7 +120,7 @@ async def _clicked(live: LivePage) -> ElementHandle | None:
 
 async def _found(live: LivePage, want: dict[str, Any]) -> ElementHandle | Any:
     try:
-        handle = await live.page.evaluate_handle(scripts.FIND, {**want, "clicked": await _clicked(live)})
+        handle = await live.page.evaluate_handle(SCRIPTS["find"], {**want, "clicked": await _clicked(live)})
     except Error as error:
         if "Failed to execute 'evaluate'" in error.message:
             sentence = f"a browser can't evaluate the XPath {want['xpath']!r}"
@@ -119,10 +169,10 @@ async def _scroll(live: LivePage, turning: Turning) -> End | None:
         await live.page.bring_to_front()  # a page that was opened meanwhile may be in front
         if look == looks - 1:
             await _squeeze(live)
-        await live.page.evaluate(scripts.SCROLL, arg=False)
+        await live.page.evaluate(SCRIPTS["scroll"], arg=False)
         if await live.settled(turning.wait / looks, before):
             return None
-        await live.page.evaluate(scripts.SCROLL, arg=True)  # some pages look only when the bottom comes into view
+        await live.page.evaluate(SCRIPTS["scroll"], arg=True)  # some pages look only when the bottom comes into view
         await asyncio.sleep(_DRAWN)
     return "unchanged"
 
@@ -132,7 +182,7 @@ async def _squeeze(live: LivePage) -> None:
     size = live.page.viewport_size
     if size:
         await live.page.set_viewport_size({"width": size["width"], "height": _LOW})
-        await live.page.evaluate(scripts.SCROLL, arg=True)
+        await live.page.evaluate(SCRIPTS["scroll"], arg=True)
         await asyncio.sleep(_DRAWN)
         await live.page.set_viewport_size(size)
 

@@ -6,21 +6,22 @@ import logging
 from collections import Counter
 from typing import TYPE_CHECKING, ClassVar, Self
 
-from crawlers.components.politeness.not_asked import NotAsked
-from crawlers.components.politeness.pace import Pace
-from crawlers.components.politeness.retry import RETRY_AFTER_MAX, retry_after
+from scrapy.downloadermiddlewares.offsite import OffsiteMiddleware
+from scrapy.exceptions import IgnoreRequest
+from scrapy.utils.httpobj import urlparse_cached
+
+from crawlers.components.politeness.failures import NotAsked, challenge
+from crawlers.components.politeness.pace import RETRY_AFTER_MAX, Pace, retry_after
 
 if TYPE_CHECKING:
-    from scrapy import Request
+    from scrapy import Request, Spider
     from scrapy.crawler import Crawler
     from scrapy.http import Response
+
 
 logger = logging.getLogger(__name__)
 
 BLOCKED_AFTER = 3
-_MARKS = (b"not a robot", b"javascript is disabled", b"challenge-platform", b"captcha")
-_HEADERS = ("x-amzn-waf-action", "cf-mitigated")
-_PAGE_START = 64 * 1024
 _APART = ("export",)  # routes that may be blocked while the rest of the host is not
 
 
@@ -86,19 +87,6 @@ class Blocked:
         return HostBlocked(f"not asked, after {self.after} refusals in a row: {reason}") if reason else None
 
 
-def challenge(response: Response) -> str | None:
-    """Return why the answer is a bot check instead of content; ``None`` if it is not one.
-
-    AWS WAF challenges with 202 or 405 and ``x-amzn-waf-action``, Cloudflare with ``cf-mitigated``; others give a page.
-    """
-    for header in _HEADERS:
-        if header in response.headers:
-            return f"a firewall answered instead of the portal (HTTP {response.status}, {header})"
-    if _is_html(response) and any(mark in _start(response).lower() for mark in _MARKS):
-        return f"a robot check came instead of an answer (HTTP {response.status})"
-    return None
-
-
 def _refused(response: Response, longest: float) -> str | None:
     """A 403 in JSON is an API's own word about one record; any other may be about the crawler."""
     check = challenge(response)
@@ -111,12 +99,29 @@ def _refused(response: Response, longest: float) -> str | None:
     return None
 
 
-def _is_html(response: Response) -> bool:
-    content_type = (response.headers.get("Content-Type") or b"").lower()
-    return b"html" in content_type or _start(response)[:256].lstrip().lower().startswith((b"<!doctype", b"<html"))
+class LeadsAway(NotAsked):
+    """A link or a redirect leads to a host that is not the catalogue's."""
+
+    kind: ClassVar[str] = "offsite"
 
 
-def _start(response: Response) -> bytes:
-    """Return how its body begins, if that is on disk, too: such a response has a ``head``."""
-    head: bytes = getattr(response, "head", response.body)
-    return head[:_PAGE_START]
+class Offsite(OffsiteMiddleware):
+    """Scrapy's, but exact and audible: no subdomains, and what is refused reaches the request's errback.
+
+    Scrapy's own drops such a request without a report. The hosts are the spider's
+    ``allowed_domains``; a spider without any may go anywhere.
+    """
+
+    def request_scheduled(self, request: Request, spider: Spider) -> None:
+        """Left to `process_request`."""
+
+    def should_follow(self, request: Request, spider: Spider) -> bool:
+        hosts = getattr(spider, "allowed_domains", None)
+        return not hosts or urlparse_cached(request).hostname in hosts
+
+    def process_request(self, request: Request) -> None:  # type: ignore[override]
+        try:
+            super().process_request(request)
+        except IgnoreRequest:
+            host = urlparse_cached(request).hostname
+            raise LeadsAway(f"it leads to {host}, which is not one of the catalogue's hosts") from None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import gzip
 import zlib
 from traceback import walk_tb
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from scrapy.downloadermiddlewares.redirect import RedirectMiddleware
 from scrapy.exceptions import (
@@ -20,14 +20,23 @@ from scrapy.exceptions import (
 from scrapy.spidermiddlewares.httperror import HttpError
 from scrapy.utils.response import response_status_message
 
-from crawlers.components.politeness.blocked import challenge
-from crawlers.components.politeness.not_asked import NotAsked
 from crawlers.exceptions import AnswerError
 
 if TYPE_CHECKING:
     from scrapy import Request
     from scrapy.http import Response
     from twisted.python.failure import Failure
+
+
+class NotAsked(IgnoreRequest):
+    """The root of this package's exceptions: its text is one sentence for the user.
+
+    Attributes:
+        kind: what it is in one word.
+    """
+
+    kind: ClassVar[str]
+
 
 _KINDS: tuple[tuple[type[Exception], str, str], ...] = (
     (DownloadTimeoutError, "timeout", "no answer in time"),
@@ -43,7 +52,9 @@ _KINDS: tuple[tuple[type[Exception], str, str], ...] = (
 
 FAILURES: tuple[type[Exception], ...] = (AnswerError, *(known for known, _, _ in _KINDS))
 """What a download may raise, besides bugs."""
-_NO_HOST = "invalid hostname"  # as Twisted's message begins, before it asks for a name that can be none
+_MARKS = (b"not a robot", b"javascript is disabled", b"challenge-platform", b"captcha")
+_HEADERS = ("x-amzn-waf-action", "cf-mitigated")
+_PAGE_START = 64 * 1024
 
 
 def from_failure(failure: Failure) -> AnswerError:
@@ -74,18 +85,12 @@ def from_error(error: BaseException | None, request: Request | None = None) -> A
 
 def _of_address(error: ValueError, request: Request | None) -> AnswerError | None:
     """Return what is wrong with an address that can't be requested; ``None`` if the error is of something else."""
-    if _is_of_redirect(error, request):
+    makers = (frame.f_globals.get("__name__") for frame, _ in walk_tb(error.__traceback__))
+    if RedirectMiddleware.__module__ in makers or (request is not None and "redirect_urls" in request.meta):
         return AnswerError("http", "the redirect's address is invalid")  # the error names its parts
-    if str(error).startswith(_NO_HOST):
+    if str(error).startswith("invalid hostname"):  # Twisted's, before it asks for a name that can be none
         return AnswerError("dns", "the host name can't be resolved: it is none")
     return None
-
-
-def _is_of_redirect(error: Exception, request: Request | None) -> bool:
-    """Return whether an address was invalid to which a redirect led: when it was made, or when it was requested."""
-    frames = (frame for frame, _ in walk_tb(error.__traceback__))
-    is_made_there = any(frame.f_globals.get("__name__") == RedirectMiddleware.__module__ for frame in frames)
-    return is_made_there or (request is not None and "redirect_urls" in request.meta)
 
 
 def from_status(response: Response) -> AnswerError:
@@ -98,7 +103,6 @@ def from_status(response: Response) -> AnswerError:
 
 
 def request(failure: Failure) -> Request:
-    """Return the request that failed: Scrapy sets it on the failure before it calls an errback."""
     failed: Request = failure.request  # type: ignore[attr-defined]
     return failed
 
@@ -107,3 +111,27 @@ def status(failure: Failure) -> int | None:
     """Return the HTTP status of a failure, if it has one."""
     response = getattr(failure.value, "response", None)
     return getattr(response, "status", None)
+
+
+def challenge(response: Response) -> str | None:
+    """Return why the answer is a bot check instead of content; ``None`` if it is not one.
+
+    AWS WAF challenges with 202 or 405 and ``x-amzn-waf-action``, Cloudflare with ``cf-mitigated``; others give a page.
+    """
+    for header in _HEADERS:
+        if header in response.headers:
+            return f"a firewall answered instead of the portal (HTTP {response.status}, {header})"
+    if _is_html(response) and any(mark in _start(response).lower() for mark in _MARKS):
+        return f"a robot check came instead of an answer (HTTP {response.status})"
+    return None
+
+
+def _is_html(response: Response) -> bool:
+    content_type = (response.headers.get("Content-Type") or b"").lower()
+    return b"html" in content_type or _start(response)[:256].lstrip().lower().startswith((b"<!doctype", b"<html"))
+
+
+def _start(response: Response) -> bytes:
+    """Return how its body begins, if that is on disk, too: such a response has a ``head``."""
+    head: bytes = getattr(response, "head", response.body)
+    return head[:_PAGE_START]

@@ -3,31 +3,98 @@
 from __future__ import annotations
 
 import logging
-from collections import Counter
+import random
+from collections import Counter, deque
 from dataclasses import dataclass
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
 from functools import cached_property
 from math import inf
 from time import monotonic
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, ClassVar, Self
 
-from scrapy import signals
+from scrapy import Request, signals
 from scrapy.core.downloader import Downloader as ScrapyDownloader
+from scrapy.downloadermiddlewares.retry import RetryMiddleware
 from scrapy.exceptions import IgnoreRequest
 from scrapy.extensions.throttle import AutoThrottle
+from scrapy.http.request import NO_CALLBACK
 from scrapy.utils.asyncio import call_later, create_looping_call
 from scrapy.utils.httpobj import urlparse_cached
 
-from crawlers.components.politeness.limit import Limit
+from crawlers.components.politeness.failures import NotAsked
 from crawlers.components.scrapy_internals import is_closing, permits, process_queue
 from crawlers.exceptions import CrawlersError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from scrapy import Request, Spider
+    from scrapy import Spider
     from scrapy.core.downloader import Slot
     from scrapy.crawler import Crawler
     from scrapy.http import Response
+    from scrapy.settings import BaseSettings
+
+
+_GOOD = 20  # accepted requests in a row before the rate rises a little
+_STEPS = 20  # so often the rate rises until it is what it was when the host refused, and half of that was taken away
+_SLOWEST = 1 / 60  # requests a second
+_UNKNOWN = 2.0  # requests a second, of a host that has answered once
+
+
+class Limit:
+    """Of one host, for the rest of the run.
+
+    Attributes:
+        rate: requests a second at most; infinite as long as the host has refused nothing.
+    """
+
+    def __init__(self) -> None:
+        self.rate = inf
+        self._step = 0.0
+        self._has_risen = True  # since the last refusal
+        self._good = 0
+        self._lowered = -inf
+        self._answers: deque[float] = deque(maxlen=20)
+
+    @property
+    def delay(self) -> float:
+        """Seconds between two requests; 0 without a limit."""
+        return 1 / self.rate
+
+    def accept(self, now: float) -> bool:
+        """Record an accepted request, and return whether the rate has risen.
+
+        Args:
+            now: on a clock that never goes back, in seconds.
+        """
+        self._answers.append(now)
+        self._good += self.rate < inf
+        if self._good < _GOOD:
+            return False
+        self._good, self._has_risen = 0, True
+        self.rate += self._step
+        return True
+
+    def refuse(self, now: float, sent: float, delay: float) -> bool:
+        """Take note of a refusal, and return whether the rate was halved: once for all that was under way.
+
+        Args:
+            sent: when the request was made.
+            delay: current seconds between two requests; 0 means no limit.
+        """
+        self._answers.append(now)
+        if sent < self._lowered:
+            return False
+        seconds = now - self._answers[0]
+        observed = (len(self._answers) - 1) / seconds if seconds > 0 else _UNKNOWN
+        rate = 1 / delay if delay > 0 else observed
+        self.rate = max(rate / 2, _SLOWEST)
+        if self._has_risen:  # else every refusal of one outage would also halve the steps of the recovery
+            self._step = rate / _STEPS
+        self._good, self._lowered, self._has_risen = 0, now, False
+        return True
+
 
 logger = logging.getLogger(__name__)
 
@@ -152,7 +219,6 @@ class Pace(AutoThrottle):
         return self.floors[key]
 
     def raise_floor(self, key: str, seconds: float) -> None:
-        """Raise the minimum delay of a host for the rest of the run."""
         self.floors[key] = max(self._set(key), seconds)
         self._keep(key)
 
@@ -247,3 +313,114 @@ class Downloader(ScrapyDownloader):
             return 0
         active = Counter(map(self.get_slot_key, self.active))
         return sum(min(active[key] - len(slot.transferring), 2 * slot.concurrency + 1) for key, slot in slots.items())
+
+
+RETRY_AFTER_MAX = 3600.0
+
+
+class WaitTooLong(NotAsked):
+    """A host demands a pause longer than RETRY_AFTER_MAX."""
+
+    kind: ClassVar[str] = "blocked"
+
+    def __init__(self, response: Response, seconds: float) -> None:
+        sentence = f"HTTP {response.status}: the portal asks to wait {seconds:.0f} s, longer than RETRY_AFTER_MAX"
+        super().__init__(sentence)
+        self.response = response
+
+
+class BackoffRetry(RetryMiddleware):
+    """Scrapy's RetryMiddleware; before a retry, the whole host is paused.
+
+    For as long as ``Retry-After`` says, else for RETRY_BACKOFF seconds (0 = not at all), doubled while nothing but
+    failures come, less up to a half by chance, at most RETRY_BACKOFF_MAX. Where ``Retry-After`` is longer than
+    RETRY_AFTER_MAX, the request is given up. After a 429, or a 503 with ``Retry-After``, the host is asked half as
+    often for the rest of the run, and then a little faster with every twenty answers.
+    """
+
+    pace: Pace
+    base: float
+    cap: float
+    longest: float
+    failures: dict[str, int]
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> Self:
+        middleware = super().from_crawler(crawler)
+        middleware.pace = Pace.installed(crawler)
+        middleware.base = crawler.settings.getfloat("RETRY_BACKOFF", 1.0)
+        middleware.cap = crawler.settings.getfloat("RETRY_BACKOFF_MAX", 60.0)
+        middleware.longest = crawler.settings.getfloat("RETRY_AFTER_MAX", RETRY_AFTER_MAX)
+        middleware.failures = {}
+        return middleware
+
+    def process_response(self, request: Request, response: Response) -> Request | Response:  # type: ignore[override]
+        key = self.pace.key(request)
+        if response.status not in self.retry_http_codes:
+            self.failures.pop(key, None)
+            if "cached" not in response.flags:
+                self.pace.answered(request)
+            return response
+        seconds = retry_after(response)
+        if response.status == 429 or (response.status == 503 and seconds):
+            self.pace.answered(request, refusal=f"HTTP {response.status}")
+        if seconds > self.longest:
+            raise WaitTooLong(response, seconds)
+        if seconds:
+            self.pace.pauses.start(key, seconds, f"HTTP {response.status}, Retry-After")
+        outcome = super().process_response(request, response)
+        if isinstance(outcome, Request):
+            self._back_off(key, request, f"HTTP {response.status}")
+        return outcome
+
+    def process_exception(self, request: Request, exception: Exception) -> Request | Response | None:  # type: ignore[override]
+        if isinstance(exception, Stopping):
+            return None if request.callback is NO_CALLBACK else request.replace(dont_filter=True)
+        outcome = super().process_exception(request, exception)
+        if isinstance(outcome, Request):
+            self._back_off(self.pace.key(request), request, type(exception).__name__)
+        return outcome
+
+    def _back_off(self, key: str, request: Request, reason: str) -> None:
+        """A burst of failures counts once; one address that fails among others that don't slows them for a moment."""
+        if key in self.pace.pauses:
+            return
+        before = self.failures.get(key, 0)
+        self.failures[key] = before + 1
+        self.pace.pauses.start(key, self.pause(min(before, request.meta.get("retry_times", 0))), f"{reason}, back-off")
+
+    def pause(self, attempt: int) -> float:
+        """Return the seconds to wait after `attempt` retries: base * 2^n, capped, and at least half of it."""
+        full = min(self.cap, self.base * 2.0 ** min(attempt, 32))
+        return full * random.uniform(0.5, 1.0)  # noqa: S311
+
+
+def retry_after(response: Response) -> float:
+    """Return the seconds that ``Retry-After`` demands; 0.0 if it is missing or invalid."""
+    text = (response.headers.get("Retry-After") or b"").decode("latin-1").strip()
+    if text.isdecimal():
+        return float(text)
+    try:
+        moment = parsedate_to_datetime(text)
+        return max(0.0, (moment.replace(tzinfo=moment.tzinfo or UTC) - datetime.now(UTC)).total_seconds())
+    except (ValueError, OverflowError):
+        return 0.0
+
+
+class Politeness:
+    """REQUESTS_PER_SECOND becomes the download delay and AutoThrottle's floor, CONTACT goes into the user agent.
+
+    At add-on priority: a project's or a command line's own DOWNLOAD_DELAY, AUTOTHROTTLE_ENABLED or USER_AGENT wins.
+    """
+
+    def update_settings(self, settings: BaseSettings) -> None:
+        rate = settings.getfloat("REQUESTS_PER_SECOND")
+        delay = 1 / rate if rate > 0 else 0.0
+        settings.set("DOWNLOAD_DELAY", delay, "addon")
+        settings.set("AUTOTHROTTLE_START_DELAY", delay, "addon")
+        settings.set("AUTOTHROTTLE_ENABLED", rate > 0, "addon")
+        contact = settings.get("CONTACT")
+        product = f"{settings['BOT_NAME']}/{settings['VERSION']}"
+        settings.set("USER_AGENT", f"{product} (+{contact})" if contact else product, "addon")
+        if "harvester" in str(settings["USER_AGENT"]).lower():
+            logger.warning("HDX and others refuse a user agent with %r in it: %s", "harvester", settings["USER_AGENT"])

@@ -17,7 +17,7 @@ from scrapy.http.request import NO_CALLBACK
 from scrapy.utils.httpobj import urlparse_cached
 from scrapy.utils.misc import build_from_crawler
 
-from crawlers.components.politeness.not_asked import NotAsked
+from crawlers.components.politeness.failures import NotAsked
 from crawlers.components.politeness.pace import Pace, Stopping
 from crawlers.exceptions import AnswerError
 

@@ -10,7 +10,7 @@ from urllib.parse import quote
 from crawlers.exceptions import AnswerError
 from crawlers.kinds.api.declaration import Header
 from crawlers.safety import strict_json
-from crawlers.safety.line import one_line
+from crawlers.safety.redact import one_line
 
 if TYPE_CHECKING:
     from crawlers.kinds.api.declaration import Declaration, Listing, Sought

@@ -10,7 +10,7 @@ from urllib.parse import urlencode
 
 from scrapy import Request
 
-from crawlers.components.politeness.blocked import challenge
+from crawlers.components.politeness.failures import challenge
 from crawlers.exceptions import AnswerError
 from crawlers.listing.json_answer import document, readable
 from crawlers.safety import bounds, strict_json

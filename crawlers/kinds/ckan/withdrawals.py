@@ -7,7 +7,6 @@ from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from crawlers.components.resume.records import listed_among
 from crawlers.exceptions import AnswerError
 from crawlers.kinds.ckan import api
 from crawlers.kinds.ckan.dialect import Ask, by_offset, of_failure
@@ -102,7 +101,7 @@ class Gone(Absences):
     def find(self, walk: Walk[Ask]) -> Output:
         """Compare the list with the index, a part at a time, and yield the requests about what it lacks."""
         withdrawals = self.withdrawals
-        yield from withdrawals.compare(self.known(), partial(listed_among, self.crawl.records, _LISTS))
+        yield from withdrawals.compare(self.known(), partial(self.crawl.records.listed_among, _LISTS))
         records = self.crawl.records
         given = [listed for listed in withdrawals.controls if not records.is_listed(listed, _NOT_GIVEN)]
         controls = given or self.some_listed(walk.name)

@@ -13,7 +13,6 @@ from urllib.parse import urlsplit
 
 from w3lib.url import canonicalize_url
 
-from crawlers.components.resume.records import listed_by
 from crawlers.records.rdf import formats
 from crawlers.safety import strict_json
 
@@ -176,7 +175,7 @@ class Mentions:
         """Yield those that no page lists, each with its page's address; of several descriptions, the longest."""
         every = map(strict_json.loads, self.crawl.records.listed("mentions"))
         for iri, found in groupby(every, itemgetter(0)):
-            if listed_by(self.crawl.records, iri, "nodes") in {None, Mentions.key}:
+            if self.crawl.records.listed_by(iri, "nodes") in {None, Mentions.key}:
                 _, address, written = max(found, key=lambda one: len(strict_json.dumps(one)))
                 with closing(self.make(BytesIO(), formats.TURTLE, address)) as page:
                     yield page, page.held(written, iri), address

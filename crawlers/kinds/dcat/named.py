@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from scrapy import Request
 
-from crawlers.components.resume.records import listed_by
 from crawlers.exceptions import AnswerError
 from crawlers.kinds.dcat.frontier import same_host
 from crawlers.records.addresses import absolute
@@ -53,7 +52,7 @@ class NamedDatasets:
         """Return whether a page of a list named a dataset that it did not describe."""
         if self.has_any is None:
             self.has_any = self.crawl.records.count("named") > 0
-        by = listed_by(self.crawl.records, name, "named") if self.has_any else None
+        by = self.crawl.records.listed_by(name, "named") if self.has_any else None
         return by is not None and by.rpartition(" ")[0] == list_name
 
     def following(self, ask: Ask, by: str) -> Ask | None:

@@ -7,7 +7,6 @@ from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from crawlers.components.resume.records import listed_by
 from crawlers.exceptions import AnswerError
 from crawlers.items import Flaw
 from crawlers.kinds.dcat.page import identified
@@ -155,24 +154,24 @@ class PageRecords:
         """Return whether no other request's answer has a dataset of that id."""
         if not self.crawl.records.is_planned("dataset", identity):
             return True
-        return listed_by(self.crawl.records, identity, self.walk.name) == self.by
+        return self.crawl.records.listed_by(identity, self.walk.name) == self.by
 
     def _known_identity(self, record: Record) -> str | None:
         return record.iri if record.iri and self.crawl.records.is_listed(record.iri, "by iri") else record.id
 
     def _count_known(self, record: Record, key: str, identity: str | None) -> None:
         """Count a record that another page had: of the same list, or of another one."""
-        by = listed_by(self.crawl.records, key, "nodes") or ""
+        by = self.crawl.records.listed_by(key, "nodes") or ""
         if by.rpartition(" ")[0] == self.walk.name:
             self.has_repeats = True
             if self.walk.lap == 1:
                 self._compare(record)
-        elif identity and listed_by(self.crawl.records, identity, self.walk.name) in {None, self.by}:
+        elif identity and self.crawl.records.listed_by(identity, self.walk.name) in {None, self.by}:
             self.apart += 1
 
     def _compare(self, record: Record) -> None:
         """Report, once, a dataset that an earlier page describes otherwise; one with a date was edited meanwhile."""
-        known = listed_by(self.crawl.records, record.key, "descriptions")
+        known = self.crawl.records.listed_by(record.key, "descriptions")
         if not known or record.iri is None:
             return
         digest, _, identity = known.partition(" ")

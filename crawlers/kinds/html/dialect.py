@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from scrapy import Request
 from w3lib.url import canonicalize_url, safe_url_string
 
-from crawlers.components.resume.records import see_all
 from crawlers.exceptions import AnswerError
 from crawlers.kinds.html import forms, paging, unread, words
 from crawlers.kinds.html.answer import page_of
@@ -399,7 +398,7 @@ class _Reading:
         stated = total(self.shown, self.site)
         self.total = walk.total if stated is None else stated
         name = walk.name if walk.lap == 1 else f"second look {walk.name}"
-        self.new = see_all(self.crawl.records, [each for each in ids if "\0" not in each], name, walk.key)
+        self.new = self.crawl.records.see_all([each for each in ids if "\0" not in each], name, walk.key)
         digest = hashlib.sha256(json.dumps(ids).encode()).hexdigest()[:16] if ids else ""
         self.is_repeated = bool(digest) and digest == ask.digest and not self.paging.in_browser and ask.number > 1
         is_read_once = not self.paging.in_browser and walk.came >= walk.reached

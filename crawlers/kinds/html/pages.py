@@ -15,7 +15,6 @@ from urllib.parse import unquote, urlsplit
 from scrapy import Request
 
 from crawlers.components.politeness import failures
-from crawlers.components.resume.records import received
 from crawlers.exceptions import AnswerError
 from crawlers.kinds.dcat.answer import read
 from crawlers.kinds.html.answer import page_of
@@ -384,7 +383,7 @@ class GonePages(Confirmation):
         if not records.count(self.list_name):
             self.crawl.run_state.is_whole_listing = True
             return
-        there = list(islice(received(records, "dataset"), CONTROLS))  # their pages were there in this run
+        there = list(islice(records.received("dataset"), CONTROLS))  # their pages were there in this run
         controls = there or withdrawals.controls
         if withdrawals.is_to_ask(self.list_name, has_control=bool(controls)):
             yield from self.confirm(controls, {})

@@ -16,7 +16,6 @@ from urllib.parse import parse_qs, urlsplit
 from scrapy import Request
 
 from crawlers.components.politeness import failures
-from crawlers.components.resume.records import listed_among
 from crawlers.exceptions import AnswerError
 from crawlers.kinds.oai import answer as answers
 from crawlers.kinds.oai.answer import Answer, OAIError
@@ -397,7 +396,7 @@ class ListRecords(Dialect[Question]):
         if walk.ask.attempt or not walk.pages or self.crawl.records.job.resumed:
             return
         ids = [str(record.identifier) for record in named]
-        for twice in listed_among(self.crawl.records, _LISTS, ids) if ids else ():
+        for twice in self.crawl.records.listed_among(_LISTS, ids) if ids else ():
             self.crawl.seen(twice, list_name="moved", listed_by=walk.key)
 
     def items(

@@ -11,8 +11,8 @@ from urllib.parse import urlsplit
 
 from scrapy.http import Response
 
+from crawlers.components.content_encoding import unpacked
 from crawlers.components.spool import SpooledResponse, open_body
-from crawlers.components.spool.compression import unpacked
 from crawlers.exceptions import AnswerError
 from crawlers.items import Dataset, Flaw
 from crawlers.kinds.dcat.answer import loaded, read

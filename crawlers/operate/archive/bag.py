@@ -23,8 +23,8 @@ from crawlers.operate.archive.retrieval import check_free, why
 from crawlers.operate.archive.warc import Records, agent, answered, date
 from crawlers.operate.console import print_error
 from crawlers.safety import inside, strict_json
-from crawlers.safety.line import one_line, safe_line
 from crawlers.safety.names import safe
+from crawlers.safety.redact import one_line, safe_line
 from crawlers.store.export.target import target
 from crawlers.store.figures.formatting import number
 from crawlers.store.index.captures import line

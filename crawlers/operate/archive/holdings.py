@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple, Self
 
 from crawlers.exceptions import ArchiveError, DamagedError, hint
 from crawlers.operate.console import print_error
-from crawlers.safety.line import one_line
+from crawlers.safety.redact import one_line
 from crawlers.store.index import catch_up
 from crawlers.store.index.captures import FIELDS, FILE, capture
 from crawlers.store.index.database import transaction

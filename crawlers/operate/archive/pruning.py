@@ -15,8 +15,8 @@ from crawlers.operate.archive.holdings import archives
 from crawlers.operate.archive.inventory import PRUNED, UNREFERENCED, take_stock
 from crawlers.records import moment
 from crawlers.safety import json_lines
-from crawlers.safety.line import safe_line
 from crawlers.safety.locks import LOCK, is_crawled, take
+from crawlers.safety.redact import safe_line
 from crawlers.store.figures.formatting import date, number, size
 from crawlers.store.folder import JSONLines
 from crawlers.store.index.catch_up import is_behind

@@ -13,7 +13,7 @@ from crawlers.operate.archive.holdings import CHUNK, StoredFile, unknown
 from crawlers.operate.archive.inventory import pruned
 from crawlers.operate.console import print_error
 from crawlers.records.moment import moment, written
-from crawlers.safety.line import safe_line
+from crawlers.safety.redact import safe_line
 from crawlers.store.export.target import target
 from crawlers.store.figures.formatting import date, size
 

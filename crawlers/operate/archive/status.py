@@ -9,7 +9,7 @@ from collections import Counter
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from crawlers.safety.line import safe_line
+from crawlers.safety.redact import safe_line
 from crawlers.store.figures.formatting import number, size
 from crawlers.store.runs.words import table
 

@@ -9,8 +9,8 @@ from crawlers.exceptions import ArchiveError, DamagedError
 from crawlers.operate.archive.holdings import StoredFile
 from crawlers.operate.archive.inventory import UNREFERENCED, missing, stored, take_stock
 from crawlers.operate.verification import DIFFERS, Progress, Verified, print_difference, print_table
-from crawlers.safety.line import safe_line
 from crawlers.safety.locks import is_crawled
+from crawlers.safety.redact import safe_line
 from crawlers.store.figures.formatting import counted, number, size
 
 if TYPE_CHECKING:

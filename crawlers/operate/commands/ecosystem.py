@@ -63,12 +63,12 @@ class Command(ProjectCommand):
             HarvestError: there is none, or there are several.
         """
         from crawlers.operate.ecosystem import tables
-        from crawlers.publish.profiles import sources
+        from crawlers.publish.targets import TARGETS
         from crawlers.store.runs import last
 
         output, is_written = self.path("OUTPUT_DIR"), False
         for kind in tables.TABLES:
-            found = [name for name in sources(output, kind) if not names or name in names]
+            found = [name for name in TARGETS[f"{kind}s"].sources(output) if not names or name in names]
             if len(found) > 1:
                 raise HarvestError(f"Several sources have {kind}s: {', '.join(found)}. Name the one that you mean.")
             for name in found:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from crawlers.exceptions import IndexUnreadableError, hint
 from crawlers.operate.strict_command import ProjectCommand
-from crawlers.safety.line import one_line
+from crawlers.safety.redact import one_line
 
 if TYPE_CHECKING:
     import sqlite3

@@ -19,7 +19,7 @@ from crawlers.operate.harvest.outcome import COMPLETE, FAILED, INCOMPLETE, INTER
 from crawlers.operate.publish.command import check_approval
 from crawlers.operate.sources.project_context import Known
 from crawlers.records import moment
-from crawlers.safety.line import safe_line
+from crawlers.safety.redact import safe_line
 from crawlers.store.runs import last
 
 if TYPE_CHECKING:

@@ -29,14 +29,14 @@ _OURS = ("crawlers", "pipelines")
 _MODULES = (  # what Scrapy imports when a crawl begins, and what is not to be imported with its package
     *("encodings.charmap", "resource", "scrapy.cmdline", "scrapy.robotstxt", "scrapy.statscollectors"),
     *(f"scrapy.extensions.{name}" for name in ("closespider", "logcount", "memdebug", "memusage")),
-    *("crawlers.archive.generic", "crawlers.ecosystem.extensions.generic", "crawlers.ecosystem.sites.generic"),
+    *("crawlers.archive.generic", "crawlers.ecosystem.ckan_extensions", "crawlers.ecosystem.ckan_sites"),
 )
 _PACKAGES = (
     *("scrapy.commands", "scrapy.downloadermiddlewares", "scrapy.spidermiddlewares", "crawlers.extensions"),
     *("crawlers.components.httpcache", "crawlers.kinds", "crawlers.operate.commands", "crawlers.operate.notify"),
     *(
         "crawlers.components.politeness",
-        "crawlers.components.resume",
+        "crawlers.components.ledger",
         "crawlers.safety",
         "crawlers.components.spool",
         "crawlers.store.index",

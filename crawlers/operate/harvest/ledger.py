@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Literal
 from urllib.parse import quote
 
-from crawlers.components.resume.job import FORMAT
+from crawlers.components.ledger import FORMAT
 from crawlers.exceptions import HarvestError
 
 State = Literal["none", "unfinished", "finished", "different", "damaged", "in use"]

@@ -27,7 +27,7 @@ from crawlers.listing.walk import Walk
 from crawlers.operate.pages import PagesError, crawl_error, end_at_once, is_address
 from crawlers.operate.sources.dry_run import Coverage, coverage, lines
 from crawlers.safety import strict_json
-from crawlers.safety.line import one_line
+from crawlers.safety.redact import one_line
 
 if TYPE_CHECKING:
     import argparse

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Self
 from crawlers.exceptions import ArgumentError
 from crawlers.operate.notify.channel import is_private, secret
 from crawlers.operate.notify.smtp import Server
-from crawlers.safety.line import safe_line
+from crawlers.safety.redact import safe_line
 from crawlers.signals import KINDS
 from crawlers.store import compacted
 from crawlers.store.runs.items import bounds

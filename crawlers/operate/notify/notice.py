@@ -9,7 +9,7 @@ from typing import Any, get_args
 
 from crawlers.operate.notify.failures import FAILED, Failures
 from crawlers.records.moment import seconds
-from crawlers.safety.line import safe_line
+from crawlers.safety.redact import safe_line
 from crawlers.store.runs.run import State
 from crawlers.store.runs.words import counted, judged, left_out, looked_at, looks, minute, nothing_changed
 

@@ -12,8 +12,8 @@ from crawlers.items import State
 from crawlers.operate.notify.channel import NotificationError
 from crawlers.operate.notify.notice import VERDICTS
 from crawlers.records.moment import seconds
-from crawlers.safety.line import safe_line
 from crawlers.safety.locks import alone
+from crawlers.safety.redact import safe_line
 from crawlers.signals import FLAWS, KINDS, OUTCOMES
 
 if TYPE_CHECKING:

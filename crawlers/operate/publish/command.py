@@ -21,7 +21,7 @@ from crawlers.publish.datasets import check_options
 from crawlers.publish.journal import NAME, Journal, Steps
 from crawlers.publish.spider import PREFIX
 from crawlers.publish.targets import TARGETS
-from crawlers.safety.line import safe_line
+from crawlers.safety.redact import safe_line
 from crawlers.safety.tokens import token
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from scrapy.settings import BaseSettings
 
     from crawlers.publish.journal import Entry
-    from crawlers.publish.plan import Plan
+    from crawlers.publish.publication import Plan
 
 OPTIONS = ("dataset", "resource", "since", "organization", "max_deleted")
 """Those that not every target takes."""

@@ -6,13 +6,13 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from crawlers.publish.record import is_nothing
-from crawlers.safety.line import safe_line
+from crawlers.safety.redact import safe_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from crawlers.publish.change import Change, Step
-    from crawlers.publish.plan import Plan
+    from crawlers.publish.operations import Change, Step
+    from crawlers.publish.publication import Plan
 
 RECORDS = 20
 """Records that are shown with their fields."""

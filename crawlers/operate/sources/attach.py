@@ -19,8 +19,8 @@ from crawlers.operate.console import MISTAKE, print_error
 from crawlers.operate.sources.places import Places, idle
 from crawlers.records import moment
 from crawlers.safety import inside, json_lines, strict_json
-from crawlers.safety.line import one_line
 from crawlers.safety.names import safe
+from crawlers.safety.redact import one_line
 from crawlers.store import compacted
 from crawlers.store.figures.formatting import counted
 from crawlers.store.folder import JSONLines

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from crawlers import arguments, kind
-from crawlers.components.politeness.blocked import challenge
+from crawlers.components.politeness.failures import challenge
 from crawlers.exceptions import AnswerError
 from crawlers.listing import other_answers
 from crawlers.records.addresses import linked

@@ -14,8 +14,7 @@ from crawlers.exceptions import ArgumentError, SourcesError
 from crawlers.extensions.public_hosts import NAME as PUBLIC_HOSTS
 from crawlers.operate.harvest.job import setting_text
 from crawlers.operate.notify import Notifications
-from crawlers.safety.line import one_line
-from crawlers.safety.redact import redact
+from crawlers.safety.redact import one_line, redact
 from crawlers.store.memory import recall, remember
 
 if TYPE_CHECKING:

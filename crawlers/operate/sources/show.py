@@ -13,7 +13,7 @@ from crawlers.exceptions import SourcesError
 from crawlers.operate.console import print_error
 from crawlers.operate.sources.listing import listed
 from crawlers.operate.sources.places import Places, archive_of
-from crawlers.safety.line import one_line
+from crawlers.safety.redact import one_line
 from crawlers.store.figures.formatting import number
 from crawlers.store.figures.sources import counts
 from crawlers.store.index import catch_up

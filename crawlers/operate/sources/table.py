@@ -12,7 +12,7 @@ from crawlers.listing.spider import source_name
 from crawlers.operate.sources import schedule
 from crawlers.operate.sources.options import settings, texts
 from crawlers.operate.sources.source import REVIEWS, Source
-from crawlers.publish.packages import extra_names
+from crawlers.publish.datasets import extra_names
 from crawlers.records import curation
 from crawlers.records.toml import Table
 

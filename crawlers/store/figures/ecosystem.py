@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from crawlers.safety import inside, strict_json
-from crawlers.safety.line import one_line
+from crawlers.safety.redact import one_line
 from crawlers.store.figures.formatting import amount, natural
 from crawlers.store.figures.history import Columns, Lines, slots
 from crawlers.store.figures.series import values

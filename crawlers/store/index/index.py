@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Self
 from scrapy import signals
 from scrapy.exceptions import NotConfigured
 
-from crawlers.components.resume import Job
+from crawlers.components.ledger import Job
 from crawlers.exceptions import DamagedSourceError, FiguresError
 from crawlers.store.index import captures, flaws, manifest, observations, reports
 from crawlers.store.index.batch import Batch

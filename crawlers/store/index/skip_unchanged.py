@@ -9,7 +9,7 @@ from weakref import WeakKeyDictionary
 from scrapy.exceptions import NotConfigured
 from scrapy.spidermiddlewares.base import BaseSpiderMiddleware
 
-from crawlers.components.resume import Job, Records
+from crawlers.components.ledger import Job, Records
 from crawlers.items import Dataset
 from crawlers.records import moment
 from crawlers.safety import strict_json

@@ -7,7 +7,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from crawlers.records.moment import moment
-from crawlers.safety.line import safe_line
+from crawlers.safety.redact import safe_line
 from crawlers.signals import KINDS
 from crawlers.store.runs.items import Item
 from crawlers.store.runs.run import Run

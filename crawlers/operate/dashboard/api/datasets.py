@@ -28,8 +28,7 @@ from crawlers.operate.dashboard.api.questions import (
 )
 from crawlers.operate.dashboard.api.sources import check, names_of
 from crawlers.operate.dashboard.site import Site
-from crawlers.safety.line import one_line
-from crawlers.safety.redact import redact
+from crawlers.safety.redact import one_line, redact
 from crawlers.store.index.columns import LISTS
 from crawlers.store.index.search import search as find
 

@@ -12,7 +12,7 @@ from werkzeug.exceptions import BadRequest
 
 from crawlers.exceptions import hint
 from crawlers.operate.dashboard.addresses import here
-from crawlers.safety.line import one_line
+from crawlers.safety.redact import one_line
 from crawlers.store.runs import State
 
 if TYPE_CHECKING:

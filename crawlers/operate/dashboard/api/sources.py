@@ -14,7 +14,7 @@ from crawlers.operate.dashboard.api.answers import Source, Sources
 from crawlers.operate.dashboard.api.questions import OneSource, Page, cursor, next_page, position
 from crawlers.operate.dashboard.site import Site
 from crawlers.operate.sources.all_sources import AllSources
-from crawlers.safety.line import one_line
+from crawlers.safety.redact import one_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -9,7 +9,7 @@ from flask import abort, redirect, request
 from crawlers.operate.dashboard import addresses
 from crawlers.operate.dashboard.pages.dataset import read
 from crawlers.safety import inside, strict_json
-from crawlers.safety.line import one_line
+from crawlers.safety.redact import one_line
 from crawlers.store.figures.ecosystem import KINDS
 from crawlers.store.figures.series import profile_charts
 

@@ -1,1 +1,0 @@
-"""The extensions that a CKAN catalogue lists: the repository of each, and its figures at GitHub."""

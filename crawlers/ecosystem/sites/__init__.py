@@ -1,1 +1,0 @@
-"""CKAN portals: which there are, whether they answer, and their figures."""
