@@ -13,7 +13,7 @@ from benchmarks.crawls import ROOT, scratch
 from benchmarks.processes import Cost, run
 from benchmarks.search import spread
 from benchmarks.table import Row, against, compared
-from crawlers.store.index.reader import connect
+from crawlers.store.index.database import connect
 from tests.indexed import indexed
 
 if TYPE_CHECKING:

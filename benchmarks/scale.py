@@ -15,7 +15,7 @@ from benchmarks.crawls import ROOT, scratch
 from benchmarks.processes import LOOPBACK, SETTINGS, Spread
 from benchmarks.table import Row
 from crawlers.signals import OUTCOMES
-from crawlers.store import compacted
+from crawlers.store import lines
 from tests.indexed import indexed
 
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ spent = time.process_time() - begun
 _SEARCH = """
 from contextlib import closing
 from benchmarks.search import QUERIES, spread
-from crawlers.store.index.reader import connect
+from crawlers.store.index.database import connect
 from crawlers.store.index.search import search
 from statistics import median
 with closing(connect(output)) as db:
@@ -192,8 +192,8 @@ def _source(db: sqlite3.Connection, folder: Path, datasets: range) -> None:
             ends = {"manifest_end": manifest.tell(), "errors_end": errors.tell()}
             report = _report(db, run) | sizes | ends
             (folder / "runs" / f"{run['run']}.json").write_text(json.dumps(report, indent=2))
-    end = compacted.size(folder, "manifest.jsonl")
-    known = (end, compacted.mark(folder, "manifest.jsonl", end), folder.name)
+    end = lines.size(folder, "manifest.jsonl")
+    known = (end, lines.mark(folder, "manifest.jsonl", end), folder.name)
     db.execute("UPDATE sources SET manifest_bytes = ?, manifest_tail = ?, described = 1 WHERE source = ?", known)
 
 

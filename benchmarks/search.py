@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 from benchmarks.crawls import scratch
 from benchmarks.processes import Spread
 from benchmarks.table import Row
-from crawlers.store.index.reader import connect
+from crawlers.store.index.database import connect
+from crawlers.store.index.schema import VIEWS
 from crawlers.store.index.search import search
-from crawlers.store.index.views import VIEWS
 from tests.indexed import indexed
 
 if TYPE_CHECKING:

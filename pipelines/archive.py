@@ -19,15 +19,14 @@ from crawlers.extensions.error_log import now
 from crawlers.extensions.report import Report
 from crawlers.items import Body, Capture
 from crawlers.records import moment
-from crawlers.safety import json_lines
 from crawlers.safety.redact import redact, without_logins
-from crawlers.store import compacted
-from crawlers.store.folder import JSONLines
+from crawlers.store import lines
 from crawlers.store.index import Known, Outcome
 from crawlers.store.index.captures import FILE, line
-from crawlers.store.index.documents import Line
+from crawlers.store.index.known import Line
 from crawlers.store.index.manifest import FILE as MANIFEST
-from pipelines.base import Batch, Pipeline
+from crawlers.store.lines import JSONLines
+from pipelines.batches import Batch, Pipeline
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -50,7 +49,6 @@ class Store:
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
-        """Make the pipeline."""
         return cls(crawler)
 
     async def process_item(self, item: Any) -> Any:
@@ -95,18 +93,15 @@ class Captures(Pipeline):
         self.cache_url = crawler.settings["ARCHIVE_CACHE_URL"].rstrip("/")
 
     def open_spider(self) -> None:
-        """Open the manifest and captures.jsonl."""
         with self.error_log.writing(self.folder / FILE):
             self.manifest = JSONLines(self.folder / MANIFEST)
             self.lines = JSONLines(self.folder / FILE)
 
     def close_spider(self) -> None:
-        """Close them."""
         self.manifest.close()
         self.lines.close()
 
     def process_batch(self, batch: Batch) -> None:
-        """Write the lines of the looks, one by one."""
         batch.each(self._process)
 
     def _process(self, look: Capture) -> None:
@@ -192,9 +187,9 @@ class Captures(Pipeline):
 def _withdrawn(folder: Path) -> set[str]:
     """Return the blobs that the last line of a manifest about them withdraws."""
     found: set[str] = set()
-    for _, text in compacted.lines(folder, MANIFEST):
+    for _, text in lines.read(folder, MANIFEST):
         if found or (text and b'"withdrawn"' in text):  # where nothing was pruned, no line is parsed
-            entry = json_lines.entry(text) or {}
+            entry = lines.entry(text) or {}
             change = found.add if entry.get("status") == "withdrawn" else found.discard
             change(str(entry.get("sha256")))
     return found

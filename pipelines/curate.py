@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
-from scrapy.exceptions import NotConfigured
+from scrapy.exceptions import DropItem, NotConfigured
 from scrapy.spidermiddlewares.base import BaseSpiderMiddleware
 
 from crawlers import signals
@@ -15,12 +16,37 @@ from crawlers.items import Dataset
 from crawlers.listing.spider import completion
 from crawlers.listing.state import RunState
 from crawlers.records.curation import Curation
-from pipelines.base import Batch, Item, Pipeline, reference
+from crawlers.safety.redact import without_logins
+from pipelines.batches import Batch, Item, Pipeline, key, reference
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from scrapy import Request
     from scrapy.crawler import Crawler
     from scrapy.http import Response
+
+
+class Validate(Pipeline):
+    """Drops an item without an id or a document."""
+
+    def process_batch(self, batch: Batch) -> None:
+        address = cache(self.address)  # the records of a page have one
+        batch.each(lambda item: self._check(item, address))
+
+    def _check(self, item: Item, address: Callable[[str | None], str | None]) -> None:
+        _, dataset_id, resource_id = key(item)
+        if not dataset_id:
+            raise DropItem("the record has no id")
+        try:
+            (dataset_id + resource_id).encode()
+        except UnicodeEncodeError:
+            raise DropItem("the record's id has half a character, which no file can be named by") from None
+        if without_logins([dataset_id, resource_id]) != [dataset_id, resource_id]:
+            raise DropItem("the record's id has a user name and a password, which are not stored")
+        if item.document is None:
+            raise DropItem("the record has no document")
+        item.metadata_url = address(item.metadata_url)
 
 
 class Curate(Pipeline):
@@ -55,7 +81,6 @@ class Curate(Pipeline):
             item.amend(self.curation.amend)
 
     def _exclude(self, item: Dataset) -> None:
-        """Settle a dataset that is left out."""
         self.records.see(item.id, EXCLUDED, "")
         known = self.index.documents.get(item.kind, item.id, None)
         if known is None or (known.status == "withdrawn" and known.run != self.report.run):

@@ -8,8 +8,7 @@ import sqlite3
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from crawlers.store.index.schema import TABLES, VERSION
-from crawlers.store.index.views import VIEWS
+from crawlers.store.index.schema import TABLES, VERSION, VIEWS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -29,12 +29,11 @@ from crawlers.kinds.ckan import mapping
 from crawlers.listing.since import why_everything
 from crawlers.records.lazy_dataset import LazyDataset
 from crawlers.safety import inside
-from crawlers.store.folder import JSONLines
-from crawlers.store.index.documents import Known, Record
-from crawlers.store.open_batch import OpenBatch
-from pipelines.base import Batch
-from pipelines.documents import Documents
-from pipelines.manifest import Manifest, _text
+from crawlers.store.comparison import OpenBatch
+from crawlers.store.index.known import Known, Record
+from crawlers.store.lines import JSONLines
+from pipelines.batches import Batch
+from pipelines.documents import Documents, Manifest, _text
 from tests.conftest import Crawl, json_lines, options, scrapy
 from tests.portal.dcat import Catalogue
 from tests.portal.html.families import FAMILIES

@@ -25,7 +25,7 @@ from crawlers.exceptions import OutputError, StoreError, StoreUnreachableError, 
 from crawlers.operate.harvest.job import job
 from crawlers.operate.sources import Source
 from crawlers.safety import inside
-from crawlers.store import compacted, location
+from crawlers.store import lines, location
 from crawlers.store.bucket import changes, packs, summary
 from crawlers.store.bucket import lease as leases
 from crawlers.store.bucket.documents import Documents
@@ -203,8 +203,8 @@ def test_compacted_lines_are_compacted_everywhere(one, two, tmp_path, store):
     harvest(one, 30, run=SECOND, text="new")
     two.refresh()
     with one.own("hdx"):
-        for file in compacted.FILES:
-            assert compacted.compact(one.folder / "hdx", file)
+        for file in lines.FILES:
+            assert lines.compact(one.folder / "hdx", file)
     two.refresh()
     assert contents(two.folder) == contents(one.folder)
     assert f"hdx/manifest-{FIRST}.jsonl.zst" in contents(two.folder)
@@ -283,7 +283,7 @@ def test_a_compacted_manifest_of_many_lines_is_stored(one, two):
     harvest(one, 3)
     for number in range(2500):
         folder(one).write(f"new{number}", run=SECOND)
-    assert compacted.compact(one.folder / "hdx", "manifest.jsonl")
+    assert lines.compact(one.folder / "hdx", "manifest.jsonl")
     with one.own("hdx"):
         pass
     two.refresh()
@@ -294,8 +294,8 @@ def test_what_was_compacted_and_never_stored_is_undone_if_others_went_on(one, tw
     harvest(one, 3)
     harvest(one, 3, run=SECOND, text="new")
     two.refresh()
-    for file in compacted.FILES:
-        assert compacted.compact(two.folder / "hdx", file)
+    for file in lines.FILES:
+        assert lines.compact(two.folder / "hdx", file)
     with one.own("hdx"):
         folder(one).write("more", run=THIRD)
     two.refresh()
@@ -311,7 +311,7 @@ def test_a_kill_before_what_was_never_stored_is_undone(one, two, monkeypatch):
     harvest(one, 3)
     harvest(one, 3, run=SECOND, text="new")
     two.refresh()
-    assert compacted.compact(two.folder / "hdx", "manifest.jsonl")
+    assert lines.compact(two.folder / "hdx", "manifest.jsonl")
     folder(two).write("mine", run=THIRD)
     with one.own("hdx"):
         folder(one).write("more", run=THIRD)
@@ -330,9 +330,9 @@ def test_a_part_that_was_written_before_a_kill_is_undone_if_others_went_on(one, 
     harvest(one, 3, run=SECOND, text="new")
     two.refresh()
     manifest = two.folder / "hdx" / "manifest.jsonl"
-    lines = manifest.read_bytes()
-    assert compacted.compact(two.folder / "hdx", manifest.name)
-    manifest.write_bytes(lines)  # its lines were to be removed next
+    content = manifest.read_bytes()
+    assert lines.compact(two.folder / "hdx", manifest.name)
+    manifest.write_bytes(content)  # its lines were to be removed next
     with one.own("hdx"):
         folder(one).write("more", run=THIRD)
     two.refresh()
@@ -840,7 +840,7 @@ def test_a_folder_that_is_compacted_after_a_kill_is_stored(one, two, dies):
     harvest(one, 3, run=SECOND, text="new")
     folder(one).write("more", run=THIRD)
     dies(one, "lines")
-    assert compacted.compact(one.folder / "hdx", "manifest.jsonl")
+    assert lines.compact(one.folder / "hdx", "manifest.jsonl")
     before = contents(one.folder)
     with one.own("hdx"):
         pass
@@ -901,7 +901,7 @@ def test_a_damaged_part_keeps_nobody_from_the_source(one):
     harvest(one, 1)
     harvest(one, 1, run=SECOND, text="new")
     with one.own("hdx"):
-        compacted.compact(one.folder / "hdx", "manifest.jsonl")
+        lines.compact(one.folder / "hdx", "manifest.jsonl")
         folder(one).write("more", "much more" * 100, run=SECOND)
     (part,) = (one.folder / "hdx").glob("manifest-*.zst")
     part.write_bytes(part.read_bytes()[:-6] + b"dam" + part.read_bytes()[-3:])
@@ -922,8 +922,8 @@ def test_each_line_is_once_on_other_mirrors_when_its_compaction_was_killed(one, 
     owner = one.own("hdx")
     for number in range(5):
         folder(one).write(f"id{number:05d}", "changed", run=SECOND)
-    for file in compacted.FILES:
-        compacted.compact(one.folder / "hdx", file)
+    for file in lines.FILES:
+        lines.compact(one.folder / "hdx", file)
     with monkeypatch.context() as patched:
         patched.setattr(Log, "append", lambda log, commit: append(log, commit) if next(left, None) else sys.exit())
         with pytest.raises(SystemExit):
@@ -945,7 +945,7 @@ def test_the_progress_counts_documents_and_compressed_parts(one, two):
     two.refresh()
     before, told = contents(two.folder).keys(), []
     folder(one).write("more", run=THIRD)
-    compacted.compact(one.folder / "hdx", "manifest.jsonl")
+    lines.compact(one.folder / "hdx", "manifest.jsonl")
     one.tell = told.append
     with one.own("hdx"):
         pass
@@ -962,9 +962,9 @@ def test_a_compaction_that_was_killed_before_the_lines_went_is_finished(one, two
     before = lines_of(two)
     owner = one.own("hdx")
     with monkeypatch.context() as patched:
-        patched.setattr(compacted, "_cut", lambda *_: sys.exit())
+        patched.setattr(lines, "_cut", lambda *_: sys.exit())
         with pytest.raises(SystemExit):
-            compacted.compact(one.folder / "hdx", "manifest.jsonl")
+            lines.compact(one.folder / "hdx", "manifest.jsonl")
     owner.close()
     with one.own("hdx"):
         pass
@@ -975,7 +975,7 @@ def test_a_compaction_that_was_killed_before_the_lines_went_is_finished(one, two
 def lines_of(mirror: Mirror) -> list[bytes]:
     """The lines of the error log and the manifest, those in compressed parts, too."""
     files = ("errors.jsonl", "flaws.jsonl", "manifest.jsonl")
-    return [line for file in files for _, line in compacted.lines(mirror.folder / "hdx", file)]
+    return [line for file in files for _, line in lines.read(mirror.folder / "hdx", file)]
 
 
 # What can be wrong

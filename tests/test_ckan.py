@@ -27,7 +27,7 @@ from crawlers.listing.state import RunState
 from crawlers.listing.walk import Walk
 from crawlers.safety import strict_json
 from crawlers.store.index import Index, Known
-from crawlers.store.index.complete_runs import sees_all
+from crawlers.store.index.reports import sees_all
 from tests.portal import data
 from tests.portal import search as solr
 from tests.portal.catalogue import Dataset as Package

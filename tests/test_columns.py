@@ -19,15 +19,13 @@ import pytest
 
 from crawlers.exceptions import FiguresError
 from crawlers.items import Dataset, Resource
-from crawlers.store.columns import cache, rows
-from crawlers.store.columns.engine import MEMORY, connected
-from crawlers.store.columns.places import FOLDER, roots
-from crawlers.store.columns.tables import opened
+from crawlers.store import columns
+from crawlers.store.columns import FOLDER, MEMORY, connected, opened, roots
 from crawlers.store.figures import contents
-from crawlers.store.figures.descriptions import descriptions
+from crawlers.store.figures.contents import descriptions
 from crawlers.store.index import Index, catch_up
 from crawlers.store.index import index as module
-from crawlers.store.index.reader import connect
+from crawlers.store.index.database import connect
 from tests.captured import broken, written
 from tests.conftest import ROOT, options, scrapy
 from tests.held import put_ckan
@@ -115,7 +113,7 @@ def test_what_has_changed_is_written_again_and_seen_at_once(output: Path) -> Non
 def test_old_ones_go_once_nobody_reads_them(output: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     figures(output)
     (output / FOLDER / "source-0" / ".killed.writing").mkdir()
-    monkeypatch.setattr(cache, "_READ", -1)
+    monkeypatch.setattr(columns, "_READ", -1)
     change(output, "UPDATE datasets SET license = 'Ours'")
     figures(output)
     assert len(files(output)) == 2 * len(NAMES)
@@ -124,8 +122,8 @@ def test_old_ones_go_once_nobody_reads_them(output: Path, monkeypatch: pytest.Mo
 
 def test_many_datasets_are_several_files(output: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     known = figures(output)
-    monkeypatch.setattr(rows, "_BATCH", 7)
-    monkeypatch.setattr(rows, "_FILE", 21)
+    monkeypatch.setattr(columns, "_BATCH", 7)
+    monkeypatch.setattr(columns, "_FILE", 21)
     shutil.rmtree(output / FOLDER)
     assert figures(output) == known
     assert len(list(folder_of(output).glob("datasets-*.parquet"))) == 1 + 100 // 21
@@ -206,7 +204,7 @@ def test_a_crawl_ends_well_if_they_can_not_be_written(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr(module, "LARGE", 1)
-    monkeypatch.setattr(cache, "_write", _no_room)
+    monkeypatch.setattr(columns, "_write", _no_room)
     (tmp_path / "town").mkdir()
     (tmp_path / "town" / "manifest.jsonl").touch()
     index = Index(tmp_path, "town")
@@ -395,7 +393,7 @@ def test_readers_need_not_write(output: Path, state: str) -> None:
 def test_a_page_that_can_not_be_made_is_a_sentence(output: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from crawlers.operate.dashboard import app  # noqa: PLC0415
 
-    monkeypatch.setattr(cache, "_write", _no_room)
+    monkeypatch.setattr(columns, "_write", _no_room)
     answer = app(output).test_client().get("/")
     assert answer.status_code == 503
     assert "The figures of source-0 can&#39;t be stored: [Errno 28]" in answer.text
@@ -566,7 +564,7 @@ def test_the_lines_of_a_portal_are_never_a_query(output: Path, monkeypatch: pyte
         with connected(folders) as engine:
             yield Engine(engine)
 
-    monkeypatch.setattr("crawlers.store.columns.tables.connected", watched)
+    monkeypatch.setattr("crawlers.store.columns.connected", watched)
     found = figures(output)
     assert [row["label"] for row in found["licences"]["rows"]] == [hostile]
     assert seen

@@ -15,10 +15,10 @@ import pytest
 from backports import zstd
 
 from crawlers.operate.dashboard.error_lines import Wanted, newest
-from crawlers.operate.dashboard.tail import Budget
 from crawlers.safety.locks import LOCK, take
-from crawlers.store import compacted
-from crawlers.store.index.reader import connect
+from crawlers.store import lines
+from crawlers.store.index.database import connect
+from crawlers.store.lines import Budget
 from pipelines.archive import _withdrawn
 from tests.conftest import ROOT, scrapy
 
@@ -48,34 +48,34 @@ def folder(tmp_path: Path) -> Path:
 
 
 def everything(folder: Path, offset: int = 0) -> bytes:
-    return b"".join(text or b"" for _, text in compacted.lines(folder, "manifest.jsonl", offset))
+    return b"".join(text or b"" for _, text in lines.read(folder, "manifest.jsonl", offset))
 
 
 def test_all_lines_but_those_of_the_last_run_are_moved(folder: Path) -> None:
     before = (folder / "manifest.jsonl").read_bytes()
-    moved = compacted.compact(folder, "manifest.jsonl")
+    moved = lines.compact(folder, "manifest.jsonl")
     assert moved
     assert (moved.part, moved.lines, moved.bytes) == (f"manifest-{DAY.format(2)}.jsonl.zst", 4, 4 * len(before) // 6)
     assert sorted(path.name for path in folder.iterdir()) == [moved.part, "manifest.jsonl"]
     assert zstd.decompress((folder / moved.part).read_bytes()) == before[: moved.bytes]
     assert (folder / "manifest.jsonl").read_bytes() == before[moved.bytes :]
     assert everything(folder) == before
-    assert compacted.size(folder, "manifest.jsonl") == len(before)
+    assert lines.size(folder, "manifest.jsonl") == len(before)
     for offset in (0, 1, 100, moved.bytes, moved.bytes + 5, len(before)):
         assert everything(folder, offset) == before[offset:]
-    assert compacted.compact(folder, "manifest.jsonl") is None
+    assert lines.compact(folder, "manifest.jsonl") is None
 
 
 def test_parts_follow_one_another(folder: Path) -> None:
     before = (folder / "manifest.jsonl").read_bytes()
     for day in ("4", "5", "5-2", "5-10"):
-        compacted.compact(folder, "manifest.jsonl")
+        lines.compact(folder, "manifest.jsonl")
         run = DAY.format(day[0]) + day[1:]
         with (folder / "manifest.jsonl").open("ab") as file:
             file.write(line(run, 1))
         before += line(run, 1)
-    compacted.compact(folder, "manifest.jsonl")
-    assert [name[9:26] for name in compacted.parts(folder, "manifest.jsonl")] == [
+    lines.compact(folder, "manifest.jsonl")
+    assert [name[9:26] for name in lines.parts(folder, "manifest.jsonl")] == [
         "20261102T030000Z.", "20261103T030000Z.", "20261104T030000Z.", "20261105T030000Z.", "20261105T030000Z-"
     ]  # fmt: skip
     assert everything(folder) == before
@@ -84,11 +84,11 @@ def test_parts_follow_one_another(folder: Path) -> None:
 def test_a_run_that_went_on_after_another_has_two_parts(folder: Path) -> None:
     body = b"".join(line(DAY.format(day), number) for number, day in enumerate((1, 2)))
     (folder / "manifest.jsonl").write_bytes(body)
-    compacted.compact(folder, "manifest.jsonl")
+    lines.compact(folder, "manifest.jsonl")
     with (folder / "manifest.jsonl").open("ab") as file:
         file.write(line(DAY.format(1), 7) + line(DAY.format(3), 8))
-    compacted.compact(folder, "manifest.jsonl")
-    names = compacted.parts(folder, "manifest.jsonl")
+    lines.compact(folder, "manifest.jsonl")
+    names = lines.parts(folder, "manifest.jsonl")
     assert names == [f"manifest-{DAY.format(1)}.jsonl.zst", f"manifest-{DAY.format(1)}.1.jsonl.zst"]
     assert everything(folder) == body + line(DAY.format(1), 7) + line(DAY.format(3), 8)
 
@@ -101,21 +101,36 @@ def test_lines_keep_their_order_whatever_a_clock_said(folder: Path, days: str) -
         with (folder / "manifest.jsonl").open("ab") as file:
             file.write(line(DAY.format(day), number))
         before += line(DAY.format(day), number)
-        compacted.compact(folder, "manifest.jsonl")
+        lines.compact(folder, "manifest.jsonl")
         assert everything(folder) == before
-        assert compacted.compact(folder, "manifest.jsonl") is None
-    assert len(compacted.parts(folder, "manifest.jsonl")) == len(days)
+        assert lines.compact(folder, "manifest.jsonl") is None
+    assert len(lines.parts(folder, "manifest.jsonl")) == len(days)
 
 
 def test_a_part_after_the_last_number_of_six_digits_is_one(folder: Path) -> None:
     before = (folder / "manifest.jsonl").read_bytes()
-    moved = compacted.compact(folder, "manifest.jsonl")
+    moved = lines.compact(folder, "manifest.jsonl")
     assert moved
     (folder / moved.part).rename(folder / moved.part.replace(".jsonl", ".999999.jsonl"))
     with (folder / "manifest.jsonl").open("ab") as file:
         file.write(line(DAY.format(1), 1) + line(DAY.format(4), 1))
-    compacted.compact(folder, "manifest.jsonl")
+    lines.compact(folder, "manifest.jsonl")
     assert everything(folder) == before + line(DAY.format(1), 1) + line(DAY.format(4), 1)
+
+
+def test_a_line_that_was_torn_is_followed_from_its_beginning(folder: Path) -> None:
+    """A run that was killed in a line writes it again, perhaps with the same beginning."""
+    lines.compact(folder, "manifest.jsonl")
+    path, last = folder / "manifest.jsonl", line(DAY.format(3), 3)
+    path.write_bytes(path.read_bytes() + last[:60])
+    *_, (end, text) = lines.follow(folder, "manifest.jsonl", 0)
+    assert text == last[:60]
+    path.write_bytes(path.read_bytes() + last[60:] + last)
+    assert list(lines.follow(folder, "manifest.jsonl", end)) == [
+        (end - 60 + len(last), last),
+        (end - 60 + 2 * len(last), last),
+    ]
+    assert list(lines.follow(folder, "manifest.jsonl", end - 60)) == list(lines.follow(folder, "manifest.jsonl", end))
 
 
 @pytest.mark.parametrize("step", ["_pack", "_cut"])
@@ -123,29 +138,29 @@ def test_a_kill_loses_nothing_and_leaves_nothing_twice(folder: Path, step: str) 
     """Before the part is whole, and between the part and the removal of its lines."""
     before = (folder / "manifest.jsonl").read_bytes()
     program = (
-        "import os, signal, sys; from pathlib import Path; from crawlers.store import compacted\n"
-        f"compacted.{step} = lambda *_: os.kill(os.getpid(), signal.SIGKILL)\n"
-        "compacted.compact(Path(sys.argv[1]), 'manifest.jsonl')"
+        "import os, signal, sys; from pathlib import Path; from crawlers.store import lines\n"
+        f"lines.{step} = lambda *_: os.kill(os.getpid(), signal.SIGKILL)\n"
+        "lines.compact(Path(sys.argv[1]), 'manifest.jsonl')"
     )
     ran = subprocess.run([sys.executable, "-c", program, str(folder)], cwd=ROOT, check=False)
     assert ran.returncode == -signal.SIGKILL
     assert (folder / "manifest.jsonl").read_bytes() == before
-    end = compacted.size(folder, "manifest.jsonl")
+    end = lines.size(folder, "manifest.jsonl")
     assert (end, everything(folder)) == (len(before), before), "no reader sees a line twice"
     for offset in (1, len(before) - 50, len(before)):
         assert everything(folder, offset) == before[offset:]
-    runs = [compacted.between(folder, "manifest.jsonl", begin) for begin in (0, len(before) * 2 // 3)]
+    runs = [lines.between(folder, "manifest.jsonl", begin) for begin in (0, len(before) * 2 // 3)]
     assert [b"".join(texts) for texts in runs] == [before, before[len(before) * 2 // 3 :]]
-    assert compacted.mark(folder, "manifest.jsonl", end)[-50:] == before[-50:]
-    compacted.finish(folder, "manifest.jsonl")
+    assert lines.mark(folder, "manifest.jsonl", end)[-50:] == before[-50:]
+    lines.finish(folder, "manifest.jsonl")
     assert everything(folder) == before
-    compacted.compact(folder, "manifest.jsonl")
+    lines.compact(folder, "manifest.jsonl")
     assert everything(folder) == before
-    assert len(compacted.parts(folder, "manifest.jsonl")) == 1
+    assert len(lines.parts(folder, "manifest.jsonl")) == 1
 
 
 def test_a_part_that_is_damaged_is_an_error_and_no_end(folder: Path) -> None:
-    moved = compacted.compact(folder, "manifest.jsonl")
+    moved = lines.compact(folder, "manifest.jsonl")
     assert moved
     whole = (folder / moved.part).read_bytes()
     for body in (whole[:-5], whole[:40] + b"\0\0\0\0" + whole[44:], b"no zstd"):
@@ -156,7 +171,7 @@ def test_a_part_that_is_damaged_is_an_error_and_no_end(folder: Path) -> None:
 
 
 def test_a_link_is_not_followed(folder: Path, tmp_path: Path) -> None:
-    moved = compacted.compact(folder, "manifest.jsonl")
+    moved = lines.compact(folder, "manifest.jsonl")
     assert moved
     (folder / moved.part).rename(tmp_path / "elsewhere")
     (folder / moved.part).symlink_to(tmp_path / "elsewhere")
@@ -201,7 +216,7 @@ def test_readers_see_no_difference(harvested: tuple[Portal, Crawl], output: Path
     ran = compact(output, last.folder.name)
     assert ran.returncode == 0, ran.stderr
     assert "lines of manifest.jsonl are in manifest-" in ran.stdout
-    assert compacted.parts(last.folder, "manifest.jsonl")
+    assert lines.parts(last.folder, "manifest.jsonl")
     assert told(output) == before
     (output / "index.sqlite").unlink()
     assert scrapy("reindex", "-s", f"OUTPUT_DIR={output}").returncode == 0
@@ -218,10 +233,10 @@ def test_a_crawl_goes_on_after_it(harvested: tuple[Portal, Crawl], crawl: Callab
     after = crawl("ckan", portal=town, level="resource")
     assert after.report["counts"]["updated"] == 1
     assert after.report["counts"]["unchanged"] == 5
-    lines = [json.loads(text or b"{}") for _, text in compacted.lines(last.folder, "manifest.jsonl")]
+    now = [json.loads(text or b"{}") for _, text in lines.read(last.folder, "manifest.jsonl")]
     before = [json.loads(text) for text in (copy / "127.0.0.1" / "manifest.jsonl").read_bytes().splitlines()]
-    assert lines[: len(before)] == before
-    assert {one["run"] for one in lines[len(before) :]} == {after.report["run"]}
+    assert now[: len(before)] == before
+    assert {one["run"] for one in now[len(before) :]} == {after.report["run"]}
 
 
 def test_what_can_not_be_compacted_is_a_sentence(harvested: tuple[Portal, Crawl], output: Path) -> None:
@@ -249,10 +264,10 @@ def test_a_run_that_goes_on_has_its_errors(harvested: tuple[Portal, Crawl], outp
     """Offsets count all lines: those of a ledger that was begun before stay right."""
     _, last = harvested
     begun = last.report["errors_bytes"]
-    own = [text for _, text in compacted.lines(last.folder, "errors.jsonl", begun)]
+    own = [text for _, text in lines.read(last.folder, "errors.jsonl", begun)]
     assert own
     assert compact(output, "--all").returncode == 0
-    assert [text for _, text in compacted.lines(last.folder, "errors.jsonl", begun)] == own
+    assert [text for _, text in lines.read(last.folder, "errors.jsonl", begun)] == own
 
 
 def test_an_archive_knows_what_was_pruned_before(folder: Path) -> None:
@@ -262,4 +277,4 @@ def test_an_archive_knows_what_was_pruned_before(folder: Path) -> None:
     (folder / "manifest.jsonl").write_bytes(pruned + back + rest)
     for _ in range(2):
         assert _withdrawn(folder) == {"a"}
-        compacted.compact(folder, "manifest.jsonl")
+        lines.compact(folder, "manifest.jsonl")

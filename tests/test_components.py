@@ -34,9 +34,9 @@ from crawlers.operate.setting_types import lacks
 from crawlers.operate.sources.project_context import project
 from crawlers.safety import bounds, strict_json
 from crawlers.safety.names import Names
-from crawlers.store.folder import JSONLines
 from crawlers.store.index import Index, Known
-from crawlers.store.runs.verdict import EXIT_CODES, verdict
+from crawlers.store.lines import JSONLines
+from crawlers.store.runs import EXIT_CODES, verdict
 from tests.portal.odd import OddPortal
 
 # Settings

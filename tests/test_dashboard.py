@@ -31,9 +31,9 @@ from crawlers.operate.dashboard.api.questions import cursor
 from crawlers.operate.dashboard.cache import Remembered
 from crawlers.operate.dashboard.error_lines import MOST
 from crawlers.operate.dashboard.server import Server
-from crawlers.operate.dashboard.tail import BLOCK, LONGEST, Budget, backwards
 from crawlers.safety.locks import LOCK, take
 from crawlers.store.index import catch_up
+from crawlers.store.lines import BLOCK, SHOWN, Budget, backwards
 from tests.conftest import options, scrapy
 from tests.dashboards import ask, dashboard
 from tests.indexed import indexed
@@ -667,7 +667,7 @@ def test_lines_come_from_the_end(tmp_path):
     lines = [bytes([65 + number % 26]) * (number * 37 % 5000) for number in range(400)]
     path.write_bytes(b"".join(line + b"\n" for line in lines))
     assert list(backwards(path, Budget(10**9))) == [line for line in reversed(lines) if line]
-    path.write_bytes(b"first\n" + b"x" * (LONGEST + BLOCK) + b"\nlast\ntorn")
+    path.write_bytes(b"first\n" + b"x" * (SHOWN + BLOCK) + b"\nlast\ntorn")
     assert list(backwards(path, Budget(10**9))) == [b"torn", b"last", b"first"]
     budget = Budget(BLOCK)
     assert list(backwards(path, budget)) == [b"torn", b"last"]

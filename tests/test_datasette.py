@@ -19,8 +19,8 @@ from urllib.request import ProxyHandler, build_opener
 
 import pytest
 
-from crawlers.store.index.reader import connect
-from crawlers.store.index.views import VIEWS
+from crawlers.store.index.database import connect
+from crawlers.store.index.schema import VIEWS
 from tests.conftest import FAST, ROOT, scrapy
 from tests.portal.portal import Portal
 from tests.waiting import HANG

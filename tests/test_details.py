@@ -24,7 +24,7 @@ from crawlers.records import xml
 from crawlers.store.export import holdings
 from crawlers.store.export.writers import WRITERS
 from crawlers.store.index import catch_up
-from crawlers.store.index.reader import connect
+from crawlers.store.index.database import connect
 from crawlers.store.index.search import search
 from tests import test_datacite as datacite
 from tests import test_iso as iso

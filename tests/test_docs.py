@@ -51,10 +51,10 @@ from crawlers.publish import operations
 from crawlers.publish.journal import Phase
 from crawlers.spider_loader import SpiderLoader
 from crawlers.store.index.schema import TABLES as INDEX_TABLES
-from crawlers.store.index.views import VIEWS as INDEX_VIEWS
+from crawlers.store.index.schema import VIEWS as INDEX_VIEWS
+from crawlers.store.runs import EXIT_CODES
 from crawlers.store.runs import STATES as RUN_STATES
-from crawlers.store.runs.verdict import EXIT_CODES
-from pipelines.manifest import Manifest
+from pipelines.documents import Manifest
 from tests.installed import needed
 
 ROOT = Path(__file__).parent.parent

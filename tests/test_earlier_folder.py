@@ -18,7 +18,7 @@ from urllib.request import ProxyHandler, Request, build_opener
 
 import pytest
 
-from crawlers.store import compacted
+from crawlers.store import lines
 from tests.conftest import FAST, ROOT, Crawl, scrapy
 from tests.portal.apis import API
 from tests.portal.csw import Catalogue as CatalogueService
@@ -139,7 +139,7 @@ class Folder:
 
     def lines(self, source: str, file: str = "manifest.jsonl") -> list[dict[str, Any]]:
         """Return all lines of a file, compacted ones too."""
-        parts = compacted.lines(self.output / source, file, 0)
+        parts = lines.read(self.output / source, file, 0)
         return [json.loads(line) for _, text in parts for line in (text or b"").splitlines()]
 
     def manifests(self) -> dict[str, list[dict[str, Any]]]:

@@ -36,7 +36,7 @@ from crawlers.store.export import holdings, item_triples
 from crawlers.store.export.writers import WRITERS
 from crawlers.store.index import catch_up
 from crawlers.store.index.columns import DATASETS, FORMS, RESOURCES
-from crawlers.store.index.reader import connect
+from crawlers.store.index.database import connect
 from crawlers.store.index.search import search
 from tests.conftest import ROOT
 from tests.held import put_ckan

@@ -11,20 +11,20 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from crawlers.store.columns.tables import opened
-from crawlers.store.figures import changes, contents, sources
-from crawlers.store.figures.descriptions import Described, descriptions
-from crawlers.store.figures.growth import growth
-from crawlers.store.index import counts
-from crawlers.store.index.reader import connect
-from crawlers.store.index.views import FIELDS
+from crawlers.store import timeseries
+from crawlers.store.columns import opened
+from crawlers.store.figures import contents, overview
+from crawlers.store.figures.contents import Described, descriptions
+from crawlers.store.figures.overview import growth
+from crawlers.store.index.database import connect
+from crawlers.store.index.schema import FIELDS
 from tests.indexed import indexed, recounted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from crawlers.store.columns.tables import Columns
+    from crawlers.store.columns import Columns
 
 ODD = ("o'brien; DROP TABLE datasets; --", 'a "b" [c]*?', "..", "naïve 数据", "$names", "empty")
 """What a folder may be called; the last one has no dataset."""
@@ -109,7 +109,7 @@ def test_formats(db: sqlite3.Connection) -> None:
     for columns, names in each(db):
         assert contents.formats(columns, names) == bars(asked(db, query, names), "other formats")
     for (name,) in db.execute("SELECT source FROM sources"):
-        assert counts.formats(db, name) == dict(asked(db, query, [name]))
+        assert timeseries.formats(db, name) == dict(asked(db, query, [name]))
 
 
 def test_licences(db: sqlite3.Connection) -> None:
@@ -141,14 +141,14 @@ def test_what_the_datasets_of_each_source_have(db: sqlite3.Connection) -> None:
 def test_each_source(db: sqlite3.Connection) -> None:
     for columns, names in each(db):
         known = descriptions(columns, names)
-        rows = {row["source"]: row for row in sources.sources(db, known, json.dumps(names))}
-        overview = asked(db, "SELECT source, datasets, withdrawn, resources FROM overview WHERE source IN names", names)
+        rows = {row["source"]: row for row in overview.sources(db, known, json.dumps(names))}
+        view = asked(db, "SELECT source, datasets, withdrawn, resources FROM overview WHERE source IN names", names)
         numbers = ("datasets", "withdrawn", "resources")
         assert {name: tuple(row[one] for one in numbers) for name, row in rows.items()} == {
-            name: (datasets, withdrawn, resources or 0) for name, datasets, withdrawn, resources in overview
+            name: (datasets, withdrawn, resources or 0) for name, datasets, withdrawn, resources in view
         }
         for name in names:
-            assert sources.counts(db, name) == sources.counts(db, name, known.get(name, Described()))
+            assert overview.counts(db, name) == overview.counts(db, name, known.get(name, Described()))
 
 
 def test_duplicates(db: sqlite3.Connection) -> None:
@@ -190,7 +190,7 @@ def test_growth_and_the_changes_of_a_week(db: sqlite3.Connection) -> None:
     now = datetime(2026, 1, 30, tzinfo=UTC)
     week = "SELECT source, status, count(*) FROM changes WHERE time >= '2026-01-24' AND source IN names GROUP BY 1, 2"
     for names in groups(db):
-        found = changes.week(db, json.dumps(names), now)["sources"]
+        found = overview.week(db, json.dumps(names), now)["sources"]
         assert {(name, status, count) for name, row in found.items() for status, count in row.items() if count} == set(
             asked(db, week, names)
         )
@@ -204,20 +204,20 @@ def test_growth_and_the_changes_of_a_week(db: sqlite3.Connection) -> None:
 def test_the_latest_changes(db: sqlite3.Connection) -> None:
     order = "ORDER BY time DESC, source DESC, dataset_id DESC, status DESC LIMIT 200"
     for names in groups(db):
-        found = changes.latest(db, json.dumps(names))
+        found = overview.latest(db, json.dumps(names))
         raw = asked(db, f"SELECT time, source, dataset_id, status FROM changes WHERE source IN names {order}", names)
         assert [(row["time"], row["source"], row["dataset_id"], row["status"]) for row in found] == raw
 
 
 def test_withdrawn_datasets(db: sqlite3.Connection) -> None:
     for (name,) in db.execute("SELECT source FROM sources").fetchall():
-        found = [row["dataset_id"] for row in changes.withdrawn(db, name)]
+        found = [row["dataset_id"] for row in overview.withdrawn(db, name)]
         raw = asked(db, "SELECT dataset_id FROM datasets WHERE withdrawn AND source IN names", [name])
         assert sorted(found) == sorted(one for (one,) in raw)
 
 
 def test_nothing_is_written_outside(db: sqlite3.Connection, tmp_path_factory: pytest.TempPathFactory) -> None:
-    from crawlers.store.index.reader import output_of  # noqa: PLC0415
+    from crawlers.store.index.database import output_of  # noqa: PLC0415
 
     output: Path = output_of(db)
     with opened(db):

@@ -19,7 +19,7 @@ from crawlers.listing.spider import CatalogueSpider
 from crawlers.listing.state import RunState
 from crawlers.records.record import FLAWS, Record
 from crawlers.safety import strict_json
-from crawlers.store import compacted
+from crawlers.store import lines
 from crawlers.store.index import Index, Known
 from pipelines.documents import _without_logins
 from tests.conftest import json_lines, options, scrapy
@@ -414,7 +414,7 @@ def test_a_lost_index_and_a_compacted_file_change_nothing(crawl, output):
         assert (ran.returncode, len(done.flaws)) == (0, 1)
         again = crawl("ckan", site)
     assert again.report["flaws"] == {"missing_value": 2, "unreadable_value": 1}
-    assert len(list(compacted.lines(again.folder, "flaws.jsonl"))) == 3
+    assert len(list(lines.read(again.folder, "flaws.jsonl"))) == 3
 
 
 def test_what_is_listed_and_not_kept_is_not_told_as_kept(crawl):

@@ -608,6 +608,25 @@ def test_only_a_lock_is_in_use(ledger):
         ledger.remove()
 
 
+def test_no_crawl_begins_between_the_look_at_a_ledger_and_its_new_names(ledger, monkeypatch):
+    with closing(sqlite3.connect(ledger.path)) as db, db:
+        db.execute("UPDATE facts SET value = ?", (json.dumps({"arguments": {"source": "old", "q": "old"}}),))
+    meanwhile, really = [], json.dumps
+
+    def dumps(value: Any) -> str:
+        meanwhile.append(Ledger(ledger.folder).state({}))
+        return really(value)
+
+    monkeypatch.setattr("crawlers.operate.harvest.ledger.json.dumps", dumps)
+    ledger.rename({"old": "new"})
+    assert meanwhile == ["in use"]
+    with closing(sqlite3.connect(ledger.path)) as db:
+        assert json.loads(db.execute("SELECT value FROM facts").fetchone()[0])["arguments"] == {
+            "source": "new",
+            "q": "old",
+        }
+
+
 def test_a_file_where_a_job_is(ledger):
     with pytest.raises(HarvestError, match="is a file where the folder of this source's job belongs: remove it"):
         Ledger(ledger.path).state({})

@@ -25,9 +25,9 @@ from crawlers.items import Agent, Checksum, Dataset, License, Period, Place, Res
 from crawlers.safety.locks import LOCK, take
 from crawlers.store.index import Index, Known, catch_up, reports
 from crawlers.store.index.columns import LONG, MOST, SHORT
-from crawlers.store.index.description import DATASET, RESOURCE, RESOURCES, describe
+from crawlers.store.index.database import connect
+from crawlers.store.index.known import DATASET, RESOURCE, RESOURCES, describe
 from crawlers.store.index.missing_descriptions import described
-from crawlers.store.index.reader import connect
 from crawlers.store.index.schema import VERSION
 from crawlers.store.index.search import search
 from tests.conftest import ROOT, options, scrapy
@@ -680,7 +680,7 @@ def test_a_crawl_is_not_judged_by_who_holds_the_index(crawl, portal, output: Pat
 
 
 def test_a_reader_waits_for_nobody_when_nothing_is_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(import_module("crawlers.store.index.catch_up"), "PATIENCE", 0.1)
+    monkeypatch.setattr(import_module("crawlers.store.index.index"), "PATIENCE", 0.1)
     put_ckan(tmp_path, "town", record(1))
     catch_up(tmp_path)
     lost: list[str] = []

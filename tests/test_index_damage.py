@@ -14,10 +14,12 @@ from unittest.mock import patch
 
 import pytest
 
+from crawlers.exceptions import OutputError
 from crawlers.items import Dataset
 from crawlers.operate.dashboard.site import Site
-from crawlers.store.index import Index, catch_up
+from crawlers.store.index import Index, catch_up, database
 from crawlers.store.index.batch import DOCUMENTS
+from crawlers.store.index.schema import VERSION
 from tests.conftest import ROOT, options, scrapy
 from tests.test_export import put_ckan, record
 from tests.test_index import KNOWN, agrees, everything, found, rows
@@ -333,3 +335,22 @@ def test_a_crawl_replaces_an_index_that_it_may_not_write(portal, output: Path) -
     assert (ran.returncode, ran.stderr.count("is rebuilt from the manifests")) == (0, 1), ran.stderr
     assert len(rows(output, "SELECT * FROM datasets")) == 4
     assert len(rows(output, "SELECT * FROM runs")) == 2
+
+
+def test_an_index_of_another_version_is_replaced_as_a_whole_or_stays(tmp_path, monkeypatch):
+    (tmp_path / "town").mkdir()
+    Index(tmp_path, "town").close()
+    with closing(sqlite3.connect(tmp_path / "index.sqlite")) as db:
+        db.execute("PRAGMA user_version = 1")
+    before = "SELECT count(*) FROM sqlite_master"
+    with closing(sqlite3.connect(tmp_path / "index.sqlite")) as db:
+        there = db.execute(before).fetchone()
+    with monkeypatch.context() as broken:
+        broken.setattr(database, "TABLES", database.TABLES + "CREATE TABLE sources (source);")
+        with pytest.raises(OutputError):
+            Index(tmp_path, "town")
+    with closing(sqlite3.connect(tmp_path / "index.sqlite")) as db:
+        assert db.execute(before).fetchone() == there
+    Index(tmp_path, "town").close()
+    with closing(sqlite3.connect(tmp_path / "index.sqlite")) as db:
+        assert (db.execute(before).fetchone(), db.execute("PRAGMA user_version").fetchone()) == (there, (VERSION,))

@@ -11,8 +11,8 @@ from unittest.mock import patch
 from crawlers.items import Dataset
 from crawlers.store.index import Index
 from crawlers.store.index import database as module
-from crawlers.store.index.reader import connect
-from crawlers.store.index.views import VIEWS
+from crawlers.store.index.database import connect
+from crawlers.store.index.schema import VIEWS
 from tests.indexed import indexed
 from tests.test_export import put_ckan, record
 from tests.test_index import KNOWN

@@ -17,8 +17,9 @@ import pytest
 
 from crawlers.exceptions import RunError
 from crawlers.safety.locks import LOCK, take
-from crawlers.store.runs import find, history, items, last, runs, sources, stored
-from crawlers.store.runs.words import item_line
+from crawlers.store import runs as stored
+from crawlers.store.run_text import item_line
+from crawlers.store.runs import find, items, last, runs, sources
 from tests import forked
 from tests.conftest import ROOT, scrapy
 from tests.waiting import HANG
@@ -103,8 +104,10 @@ def test_no_more_reports_are_read_than_asked_for(tmp_path, monkeypatch):
     for source in ("one", "two", "three"):
         for hour in range(9):
             report(tmp_path, source, hour)
-    read, really = [], stored._object
-    monkeypatch.setattr(stored, "_object", lambda folder, file: read.append(Path(file)) or really(folder, file))
+    read, really = [], stored.json_object
+    monkeypatch.setattr(
+        stored, "json_object", lambda folder, file, most: read.append(Path(file)) or really(folder, file, most)
+    )
     assert len(runs(tmp_path, limit=4)) == 4
     assert len([path for path in read if path.parent.name == "runs"]) <= 8
     read.clear()
@@ -115,8 +118,8 @@ def test_no_more_reports_are_read_than_asked_for(tmp_path, monkeypatch):
 def test_of_a_year_of_reports_only_the_newest_are_looked_at(tmp_path, monkeypatch):
     for minute in range(365):
         report(tmp_path, run=f"20261120T{minute // 60:02}{minute % 60:02}00Z")
-    looked, really = [], history._written
-    monkeypatch.setattr(history, "_written", lambda path: looked.append(path) or really(path))
+    looked, really = [], stored._changed
+    monkeypatch.setattr(stored, "_changed", lambda path: looked.append(path) or really(path))
     found = last(tmp_path, "one")
     assert found.run == "20261120T060400Z"
     assert len(looked) <= 51 + 2, "and their folder"

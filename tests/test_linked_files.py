@@ -27,7 +27,7 @@ from crawlers.operate.notify.prometheus import Prometheus
 from crawlers.operate.report.report import has_files, write
 from crawlers.store.figures.files import COLUMNS
 from crawlers.store.index import catch_up
-from crawlers.store.index.reader import connect
+from crawlers.store.index.database import connect
 from tests.archives import Archives
 from tests.captured import TIME, archived, broken, look, written
 from tests.conftest import options, scrapy

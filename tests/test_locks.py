@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import signal
 import sqlite3
+import subprocess
+import sys
 import time
+from contextlib import closing, suppress
 from pathlib import Path
 
 import pytest
 
-from crawlers.safety import damaged_database as cache
+from crawlers.safety import sqlite as cache
 from crawlers.safety.locks import alone, is_held, take
+from tests.conftest import ROOT
 
 
 def test_a_lock_is_one_holders_and_free_when_that_ends(tmp_path):
@@ -101,7 +106,9 @@ def test_a_file_that_turned_out_to_be_damaged_is_replaced_once(tmp_path):
     damaged = cache.identity(path)
 
     def opened():
-        db = cache.opened(path, lambda: sqlite3.connect(path), tell=lambda *words: said.append(words), damaged=damaged)
+        db = cache.open_cache(
+            path, lambda: sqlite3.connect(path), tell=lambda *words: said.append(words), damaged=damaged
+        )
         db.execute("CREATE TABLE IF NOT EXISTS a (b)")
         db.close()
 
@@ -109,3 +116,40 @@ def test_a_file_that_turned_out_to_be_damaged_is_replaced_once(tmp_path):
     opened()
     assert [why for why, _ in said] == ["it is damaged"]
     assert cache.identity(tmp_path / "gone") is None
+
+
+CHANGE = """
+import os, signal, sys
+from pathlib import Path
+from crawlers.safety import sqlite
+
+db = sqlite.connect(Path(sys.argv[1]), "CREATE TABLE IF NOT EXISTS facts (name TEXT, value INTEGER)", patience=1)
+with sqlite.transaction(db):
+    db.execute("INSERT INTO facts VALUES ('lines', 5)")
+    if sys.argv[2] == "between":
+        os.kill(os.getpid(), signal.SIGKILL)
+    db.execute("INSERT INTO facts VALUES ('read', 5)")
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+@pytest.mark.parametrize(("moment", "facts"), [("between", []), ("after", [("lines", 5), ("read", 5)])])
+def test_what_belongs_together_is_there_after_a_kill_or_nothing_of_it(tmp_path, moment, facts):
+    path = tmp_path / "facts.sqlite"
+    ran = subprocess.run([sys.executable, "-c", CHANGE, str(path), moment], cwd=ROOT, check=False)
+    assert ran.returncode == -signal.SIGKILL
+    with closing(cache.connect_existing(path, "mode=ro", patience=1)) as db:
+        assert db.execute("SELECT * FROM facts").fetchall() == facts
+
+
+def test_a_transaction_that_fails_leaves_nothing_and_no_lock(tmp_path):
+    told = []
+    db = cache.connect(tmp_path / "facts.sqlite", "CREATE TABLE facts (name TEXT UNIQUE)", patience=0)
+    db.committed = lambda: told.append("committed")
+    for names in (("a", "a"), ("b", "c")):
+        with suppress(sqlite3.IntegrityError), cache.transaction(db):
+            for name in names:
+                db.execute("INSERT INTO facts VALUES (?)", (name,))
+    assert db.execute("SELECT name FROM facts").fetchall() == [("b",), ("c",)]
+    assert told == ["committed"]
+    db.close()

@@ -16,10 +16,9 @@ import pytest
 from crawlers.components import ledger as job_module
 from crawlers.components.ledger import Job
 from crawlers.items import Dataset
-from crawlers.store.index import Index, catch_up, database, removal
-from crawlers.store.index.catch_up import drop
-from crawlers.store.index.database import OF_A_SOURCE, Database
-from crawlers.store.index.reader import connect
+from crawlers.store.index import Index, catch_up, database
+from crawlers.store.index.database import OF_A_SOURCE, Database, connect
+from crawlers.store.index.index import drop
 from tests.indexed import indexed
 from tests.test_index import KNOWN
 from tests.test_index_growth import put_reports, report
@@ -72,8 +71,8 @@ def opened(output: Path) -> Iterator[sqlite3.Connection]:
 @pytest.mark.parametrize(
     "work",
     [
-        lambda db: removal.forget(db, "source-0"),
-        lambda db: removal.outdate(db, "source-0"),
+        lambda db: database.forget(db, "source-0"),
+        lambda db: database.outdate(db, "source-0"),
     ],
     ids=["forget", "outdate"],
 )
@@ -85,7 +84,7 @@ def test_rows_are_changed_some_at_a_time(copied: Path, work: Callable[[sqlite3.C
 
 def test_a_source_is_forgotten_as_a_whole(copied: Path) -> None:
     with opened(copied) as db:
-        removal.forget(db, "source-0")
+        database.forget(db, "source-0")
         tables = {table: db.execute(f"SELECT count(*) FROM {table}").fetchone()[0] for table in OF_A_SOURCE}
         assert set(tables.values()) == {0}
         found = "SELECT count(*) FROM search WHERE search MATCH 'flood'"
@@ -97,7 +96,7 @@ def test_a_source_is_forgotten_as_a_whole(copied: Path) -> None:
 def dying(monkeypatch: pytest.MonkeyPatch, transactions: int) -> Iterator[None]:
     """Die after some transactions, as by a kill."""
     left = iter(range(transactions))
-    really = removal.transaction
+    really = database.transaction
 
     def transaction(db: sqlite3.Connection) -> Any:
         if next(left, None) is None:
@@ -105,7 +104,7 @@ def dying(monkeypatch: pytest.MonkeyPatch, transactions: int) -> Iterator[None]:
         return really(db)
 
     with monkeypatch.context() as patch:
-        patch.setattr(removal, "transaction", transaction)
+        patch.setattr(database, "transaction", transaction)
         with pytest.raises(KeyboardInterrupt):
             yield
 
@@ -132,7 +131,7 @@ def test_datasets_are_described_again_after_a_kill_in_between(tmp_path: Path, mo
     put_reports(tmp_path, report(1))
     catch_up(tmp_path)
     put_reports(tmp_path, report(2, arguments={"defaults": json.dumps({"license": "CC0-1.0"})}))
-    monkeypatch.setattr(removal, "_DATASETS", 2)
+    monkeypatch.setattr(database, "_DATASETS", 2)
     with dying(monkeypatch, 4):
         catch_up(tmp_path)
     query = "SELECT license, count(*) FROM datasets GROUP BY 1"

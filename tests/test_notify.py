@@ -36,8 +36,8 @@ from crawlers.operate.notify.mail import LINES, Mail, body
 from crawlers.operate.notify.notice import VERDICTS, Notice
 from crawlers.operate.notify.prometheus import METRICS, OUTCOMES, Prometheus
 from crawlers.operate.notify.smtp import Server
-from crawlers.store.runs import find, words
-from crawlers.store.runs.verdict import EXIT_CODES
+from crawlers.store import run_text
+from crawlers.store.runs import EXIT_CODES, find
 from tests import forked
 from tests.conftest import ROOT, options, scrapy
 from tests.waiting import HANG, until
@@ -371,8 +371,8 @@ def test_a_second_signal_is_told_too(output, portal, monkeypatch):
     site = portal(datasets=50, faults=("hang=package_search",))
     with Hook() as hook:
         monkeypatch.setenv("NOTIFY_WEBHOOK", hook.address)
-        words = options(output, {"NOTIFY_VERDICTS": "interrupted"}, portal=site.url)
-        command = [sys.executable, "-W", "error", "-m", "scrapy", "crawl", "ckan", *words]
+        run_text = options(output, {"NOTIFY_VERDICTS": "interrupted"}, portal=site.url)
+        command = [sys.executable, "-W", "error", "-m", "scrapy", "crawl", "ckan", *run_text]
         process = forked.Popen(command, cwd=ROOT, stderr=subprocess.PIPE, text=True)
         until(lambda: site.requests("package_search"), unless=lambda: process.poll() is not None)
         process.send_signal(signal.SIGINT)
@@ -627,7 +627,7 @@ def test_a_quiet_night_says_since_when_and_how_many_there_are(crawl, portal, out
 
 def sentence_of(output, crawl):
     """What `scrapy harvest` and `scrapy jobs` say of a crawl's run."""
-    return words.sentence(find(output, f"kyoto/{crawl.report['run']}"))
+    return run_text.sentence(find(output, f"kyoto/{crawl.report['run']}"))
 
 
 def test_hostile_reports_and_folders_break_no_file(tmp_path):
@@ -881,8 +881,10 @@ def test_a_name_in_ones_own_network_may_do_without_encryption(monkeypatch):
 
 def test_a_spider_of_no_catalogue_is_not_bothered(portal):
     site = portal(datasets=3)
-    words = [f"-s{one}" for one in ("NOTIFY_VERDICTS=brocken", "ALLOWED_PRIVATE_HOSTS=127.0.0.1", "ROBOTSTXT_OBEY=0")]
-    ran = scrapy("fetch", f"{site.url}/api/3/action/package_search", *words)
+    run_text = [
+        f"-s{one}" for one in ("NOTIFY_VERDICTS=brocken", "ALLOWED_PRIVATE_HOSTS=127.0.0.1", "ROBOTSTXT_OBEY=0")
+    ]
+    ran = scrapy("fetch", f"{site.url}/api/3/action/package_search", *run_text)
     assert json.loads(ran.stdout)["result"]["count"] == 3
 
 

@@ -16,11 +16,11 @@ from crawlers.items import Profile
 from crawlers.operate.dashboard import addresses, app
 from crawlers.operate.report.chart import draw_columns, draw_lines, path, segments, trend
 from crawlers.store import timeseries
-from crawlers.store.figures import history
+from crawlers.store.figures import series
 from crawlers.store.figures.ecosystem import KINDS, ecosystem
-from crawlers.store.figures.history import Columns, Lines, slots
+from crawlers.store.figures.series import Columns, Lines, slots
 from crawlers.store.index import catch_up
-from crawlers.store.index.reader import connect
+from crawlers.store.index.database import connect
 from tests import observed
 from tests.observed import weeks
 from tests.test_report import HOSTILE, LINKS, check, check_text, report, words
@@ -60,7 +60,7 @@ def test_a_line_ends_where_no_run_was_for_longer_than_usual():
 
 def test_however_long_a_series_is_it_is_small_and_a_gap_of_a_day_is_seen():
     known = dict.fromkeys(DAILY, 1.0)
-    assert len(slots(DAILY)) == history.POINTS
+    assert len(slots(DAILY)) == series.POINTS
     assert len(drawn(DAILY, known)) == 1
     del known[DAILY[777]]
     assert len(drawn(DAILY, known)) == 2

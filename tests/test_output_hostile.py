@@ -13,10 +13,11 @@ import pytest
 from crawlers.exceptions import OutputError
 from crawlers.operate.dashboard.pages import dataset as document
 from crawlers.operate.harvest.retention import remove_reports
-from crawlers.safety import inside, json_lines
-from crawlers.store import compacted
-from crawlers.store.folder import JSONLines, lock
+from crawlers.safety import inside
+from crawlers.store import lines
+from crawlers.store.folder import lock
 from crawlers.store.index import Index, catch_up
+from crawlers.store.lines import JSONLines
 from crawlers.store.runs import runs
 from tests.conftest import ROOT, scrapy
 
@@ -233,7 +234,7 @@ def test_a_damaged_line_stops_no_command(folder):
 
 def test_error_lines_that_are_damaged_are_left_out(tmp_path):
     (tmp_path / "errors.jsonl").write_bytes(b"[" * 100_000 + b'\n{"a": 1}\nnull\n')
-    found = (json_lines.entry(text) for _, text in compacted.lines(tmp_path, "errors.jsonl"))
+    found = (lines.entry(text) for _, text in lines.read(tmp_path, "errors.jsonl"))
     assert list(filter(None, found)) == [{"a": 1}]
 
 
@@ -241,8 +242,8 @@ ENDLESS = """
 import resource, sys
 from pathlib import Path
 from crawlers.store.index import Index
-from crawlers.store.runs.items import entries
-from crawlers.store.runs.run import Run
+from crawlers.store.runs import entries
+from crawlers.store.runs import Run
 output = Path(sys.argv[1])
 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 index = Index(output, "127.0.0.1")
@@ -264,5 +265,5 @@ def test_a_line_without_end(folder):
     ran = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
     held, megabytes = ran.stdout.rsplit(" ", 1)
     assert held == "['a', 'z'] ['a', 'z']"
-    assert int(megabytes) < 4 * json_lines.LONGEST / (1 << 20)
+    assert int(megabytes) < 4 * lines.LONGEST / (1 << 20)
     assert "line 2 is damaged" in ran.stderr

@@ -20,7 +20,7 @@ from crawlers.operate.dashboard.tail import warnings
 from crawlers.operate.report.report import write
 from crawlers.operate.sources.all_sources import with_all
 from crawlers.safety.locks import LOCK, take
-from crawlers.store.index.reader import connect
+from crawlers.store.index.database import connect
 from tests.conftest import FAST, ROOT, options, scrapy
 from tests.dashboards import dashboard
 from tests.indexed import indexed

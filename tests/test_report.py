@@ -35,7 +35,7 @@ from crawlers.operate.report.text import cut, inert, link
 from crawlers.signals import ADVICE, KINDS
 from crawlers.store.figures.contents import AGES, FIELDS
 from crawlers.store.index import catch_up
-from crawlers.store.index.reader import connect
+from crawlers.store.index.database import connect
 from crawlers.store.runs import Run, unfinished
 from tests import forked, observed
 from tests.conftest import ROOT, scrapy

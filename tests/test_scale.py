@@ -16,10 +16,10 @@ from crawlers.operate.dashboard import app
 from crawlers.operate.harvest.retention import remove_reports
 from crawlers.operate.notify.mail import body
 from crawlers.operate.notify.notice import Notice
-from crawlers.store import compacted
-from crawlers.store.figures.last_runs import OPENED, last_runs
+from crawlers.store import lines
+from crawlers.store.figures.runs import OPENED, last_runs
 from crawlers.store.index import catch_up
-from crawlers.store.index.reader import connect
+from crawlers.store.index.database import connect
 from crawlers.store.runs import find, items, last, runs, unfinished
 from tests.conftest import scrapy
 from tests.test_jobs import locked, report
@@ -73,7 +73,7 @@ def output(tmp_path: Path) -> Path:
 def put(output: Path, source: str, number: int, verdict: str | None = None, **more: Any) -> None:
     folder, run = output / source, name(number)
     folder.mkdir(exist_ok=True)
-    began = {f"{file}_bytes": compacted.size(folder, f"{file}.jsonl") for file in ("manifest", "errors")}
+    began = {f"{file}_bytes": lines.size(folder, f"{file}.jsonl") for file in ("manifest", "errors")}
     time = f"2026-11-{number // 24 + 1:02}T{number % 24:02}"
     line = {"run": run, "kind": "dataset", "status": "new", "sha256": "0" * 64, "bytes": 4}
     with (folder / "manifest.jsonl").open("a") as manifest, (folder / "errors.jsonl").open("a") as errors:
@@ -83,7 +83,7 @@ def put(output: Path, source: str, number: int, verdict: str | None = None, **mo
             errors.write(
                 json.dumps({"run": run, "time": f"{time}:00:02Z", "kind": "http", "error": f"No {place}."}) + "\n"
             )
-    ends = {f"{file}_end": compacted.size(folder, f"{file}.jsonl") for file in ("manifest", "errors")}
+    ends = {f"{file}_end": lines.size(folder, f"{file}.jsonl") for file in ("manifest", "errors")}
     known = {"resumed": False, "retries": 0, "bytes": 0} | began | ends | more
     known |= {"verdict": verdict or VERDICTS[number % 5], "started": f"{time}:00:00Z", "finished": f"{time}:07:00Z"}
     report(output, source, run=run, **known)
@@ -153,14 +153,14 @@ def test_a_source_asks_for_its_own_lock_alone(tmp_path: Path) -> None:
 def read(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """How long the lines are that are read."""
     found: list[int] = []
-    really = compacted.lines
+    really = lines.read
 
-    def lines(folder: Path, file: str, offset: int = 0) -> Iterator[tuple[int, bytes | None]]:
+    def counted(folder: Path, file: str, offset: int = 0) -> Iterator[tuple[int, bytes | None]]:
         for long, text in really(folder, file, offset):
             found.append(long)
             yield long, text
 
-    monkeypatch.setattr(compacted, "lines", lines)
+    monkeypatch.setattr(lines, "read", counted)
     return found
 
 

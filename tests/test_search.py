@@ -13,10 +13,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from crawlers.store.index import catch_up
-from crawlers.store.index.reader import connect
-from crawlers.store.index.schema import MARK
+from crawlers.store.index.database import connect
+from crawlers.store.index.schema import MARK, VIEWS
 from crawlers.store.index.search import _LOOKS, RANKED, match, search
-from crawlers.store.index.views import VIEWS
 from tests.conftest import scrapy
 from tests.indexed import indexed
 from tests.test_export import put_ckan, record

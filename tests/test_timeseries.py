@@ -20,8 +20,8 @@ from pyarrow import parquet
 
 from crawlers.extensions.timeseries import TimeSeries
 from crawlers.store import timeseries
-from crawlers.store.index import catch_up, observations
-from crawlers.store.index.reader import connect
+from crawlers.store.index import catch_up
+from crawlers.store.index.database import connect
 from crawlers.store.timeseries import Observation, line, measures, observation, write
 from tests import forked
 from tests.conftest import ROOT, Crawl, options, scrapy
@@ -245,6 +245,20 @@ def test_what_was_taken_out_of_a_file_is_no_longer_indexed(tmp_path):
     assert indexed(tmp_path) == [(DAY, "a", "stars", "1"), (LATER, "a", "stars", "1")]
 
 
+def test_rows_and_how_far_the_file_was_read_are_stored_together(tmp_path, monkeypatch):
+    write(source(tmp_path), DAY, [("town", "num_datasets", "25")])
+    really = timeseries._sha256
+    with monkeypatch.context() as broken:
+        broken.setattr(
+            timeseries, "_sha256", lambda folder, file, size: really(folder, file, size) if not size else 1 / 0
+        )
+        with pytest.raises(ZeroDivisionError):
+            catch_up(tmp_path)
+    with closing(connect(tmp_path)) as db:
+        assert db.execute("SELECT count(*) FROM observations").fetchone()[0] == 0
+    assert len(indexed(tmp_path)) == 1
+
+
 @pytest.mark.parametrize("name", ["2026.csv", "x.csv", "20261.csv", "2026.csv.bak"])
 def test_what_is_no_file_of_a_year_is_not_read(tmp_path, name):
     folder = source(tmp_path)
@@ -280,15 +294,15 @@ def test_questions_have_answers_in_order(tmp_path):
     write(folder, LATER, [("a", "stars", "4")])
     catch_up(tmp_path)
     with closing(connect(tmp_path)) as db:
-        days = observations.days(db, "town")
-        assert (days, observations.days(db, "town", LATER), observations.days(db, "twon")) == (
+        days = timeseries.days(db, "town")
+        assert (days, timeseries.days(db, "town", LATER), timeseries.days(db, "twon")) == (
             [DAY, LATER],
             [LATER],
             [],
         )
-        assert observations.metrics(db, "town", days) == ["forks", "stars"]
-        assert [one.value for one in observations.select(db, "town", days)] == ["3", "2", "1", "4"]
-        assert [one.value for one in observations.select(db, "town", days, ["stars"], ["a"])] == ["2", "4"]
+        assert timeseries.metrics(db, "town", days) == ["forks", "stars"]
+        assert [one.value for one in timeseries.select(db, "town", days)] == ["3", "2", "1", "4"]
+        assert [one.value for one in timeseries.select(db, "town", days, ["stars"], ["a"])] == ["2", "4"]
         query = "SELECT * FROM observations WHERE source = 's' AND day = 'd' AND metric = 'm'"
         (plan,) = db.execute(f"EXPLAIN QUERY PLAN {query}").fetchall()
         assert "USING PRIMARY KEY (source=? AND day=? AND metric=?)" in plan["detail"]
@@ -329,7 +343,7 @@ def test_a_catalogue_has_a_series_of_its_own(crawl, portal, output):
     with closing(connect(output)) as db:
         formats = dict(db.execute("SELECT format, resources FROM formats WHERE format <> ''").fetchall())
         licences = dict(db.execute("SELECT license, datasets FROM licences WHERE license <> ''").fetchall())
-        kept = [tuple(one) for one in observations.select(db, "127.0.0.1", observations.days(db, "127.0.0.1"))]
+        kept = [tuple(one) for one in timeseries.select(db, "127.0.0.1", timeseries.days(db, "127.0.0.1"))]
     assert {name[7:]: int(value) for name, value in found.items() if name.startswith("format:")} == formats
     assert {name[8:]: int(value) for name, value in found.items() if name.startswith("license:")} == licences
     assert sorted(kept) == sorted(rows(done.folder)[1:]), "the crawl has told the index, too"

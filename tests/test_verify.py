@@ -8,7 +8,7 @@ import os
 import shutil
 
 from crawlers.safety.locks import LOCK, take
-from crawlers.store import compacted
+from crawlers.store import lines
 from tests.conftest import Crawl, options, scrapy
 from tests.site import Site, listing
 
@@ -107,7 +107,7 @@ def test_a_file_of_a_run_that_was_killed_counts_as_the_last_line_says(output):
     written(output, "town", a=b"new", b=b"gone")
     with (folder / "manifest.jsonl").open("ab") as manifest:
         manifest.write(line("b", b"gone", status="withdrawn", run="20261121T000000Z") + b"\n")
-    assert compacted.compact(folder, "manifest.jsonl")
+    assert lines.compact(folder, "manifest.jsonl")
     assert rows(verified(output)) == {"town": ["2", "7 B", "0", "0", "0", "0"]}
 
 

@@ -35,7 +35,7 @@ from crawlers.arguments import Argument
 from crawlers.exceptions import AnswerError, ArgumentError
 from crawlers.listing.spider import CatalogueSpider, source_name
 from crawlers.s3.address import is_address
-from crawlers.store.index.description import RESOURCES
+from crawlers.store.index.known import RESOURCES
 from crawlers.store.location import bring_up
 
 if TYPE_CHECKING:

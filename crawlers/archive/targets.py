@@ -18,9 +18,9 @@ from crawlers.exceptions import ArgumentError
 from crawlers.records.moment import moment
 from crawlers.safety.redact import without_logins
 from crawlers.store.index import catch_up
-from crawlers.store.index.catch_up import sources_in
 from crawlers.store.index.columns import SHORT
-from crawlers.store.index.reader import connect
+from crawlers.store.index.database import connect
+from crawlers.store.index.index import sources_in
 
 if TYPE_CHECKING:
     import sqlite3

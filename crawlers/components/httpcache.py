@@ -20,8 +20,8 @@ from scrapy.utils.request import fingerprint
 from scrapy.utils.response import response_from_dict
 
 from crawlers.components.politeness.failures import challenge
-from crawlers.safety import damaged_database
-from crawlers.safety.damaged_database import Identity, identity, is_damaged
+from crawlers.safety import sqlite
+from crawlers.safety.sqlite import Identity, identity, is_damaged
 
 if TYPE_CHECKING:
     from scrapy import Request, Spider
@@ -154,8 +154,6 @@ def is_whole(response: Response) -> bool:
 logger = logging.getLogger(__name__)
 
 _SCHEMA = """
-    PRAGMA journal_mode = WAL;
-    PRAGMA synchronous = NORMAL;
     CREATE TABLE IF NOT EXISTS responses
         (key BLOB PRIMARY KEY, time REAL NOT NULL, selected TEXT NOT NULL, about TEXT NOT NULL, body BLOB NOT NULL);
     CREATE INDEX IF NOT EXISTS responses_time ON responses (time);
@@ -238,7 +236,7 @@ class SqliteStorage:
 
 
 def _connected(path: Path, damaged: Identity | None) -> sqlite3.Connection:
-    return damaged_database.opened(path, partial(_laid_out, path), tell=partial(_tell, path), damaged=damaged)
+    return sqlite.open_cache(path, partial(_laid_out, path), tell=partial(_tell, path), damaged=damaged)
 
 
 def _tell(path: Path, reason: str, name: str) -> None:
@@ -249,13 +247,7 @@ def _tell(path: Path, reason: str, name: str) -> None:
 
 def _laid_out(path: Path) -> sqlite3.Connection:
     path.touch(mode=0o600)  # private metadata may be in it
-    db = sqlite3.connect(path, timeout=30, isolation_level=None)
-    try:
-        db.executescript(_SCHEMA)
-    except sqlite3.Error:
-        db.close()
-        raise
-    return db
+    return sqlite.connect(path, _SCHEMA, patience=30)
 
 
 def _about(response: Response) -> str:

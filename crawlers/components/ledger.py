@@ -18,6 +18,7 @@ from weakref import WeakKeyDictionary
 from scrapy import signals
 
 from crawlers.exceptions import CrawlersError, JobError, JobFinished
+from crawlers.safety import sqlite
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Sequence
@@ -31,9 +32,6 @@ logger = logging.getLogger(__name__)
 
 FORMAT = 7
 _SCHEMA = """
-PRAGMA auto_vacuum = INCREMENTAL;
-PRAGMA journal_mode = WAL;
-PRAGMA synchronous = NORMAL;
 PRAGMA journal_size_limit = 8388608;
 CREATE TABLE IF NOT EXISTS facts (name TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID;
 """
@@ -95,22 +93,12 @@ class Job:
         self.path = folder and folder / "ledger.sqlite"
         if folder:
             folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-        self.db = sqlite3.connect(self.path or "", isolation_level=None, timeout=0.5)
         try:
-            self.db.executescript(_SCHEMA)
-            self.db.execute("BEGIN IMMEDIATE")
-            self._check(identity)
-            for statement in _TABLES.split(";"):
-                self.db.execute(statement)
-            self.state: dict[str, Any] = self._object("state")
-        except CrawlersError:
-            self.db.close()
-            raise
+            self.db = sqlite.connect(self.path, _SCHEMA, patience=0.5, gives_back=True)
+            self.state = self._begun(identity)
         except sqlite3.OperationalError as error:
-            self.db.close()
             raise JobError(f"{self.path} can't be used ({error}): is another crawl running with this JOBDIR?") from None
         except sqlite3.DatabaseError as error:
-            self.db.close()
             raise JobError(f"{self.path} is no ledger ({error}): choose another JOBDIR") from None
         self.committed = time.monotonic()
         self.changes = 0
@@ -242,6 +230,18 @@ class Job:
         except sqlite3.DatabaseError as error:
             self.broken = True
             raise OSError(errno.ENOSPC, f"the ledger can't be written: {error}") from None
+
+    def _begun(self, identity: dict[str, Any]) -> dict[str, Any]:
+        """Begin the first transaction, in which a new ledger gets its identity and its tables; return the state."""
+        try:
+            self.db.execute("BEGIN IMMEDIATE")
+            self._check(identity)
+            for statement in _TABLES.split(";"):
+                self.db.execute(statement)
+            return self._object("state")
+        except (CrawlersError, sqlite3.Error):
+            self.db.close()
+            raise
 
     def _check(self, identity: dict[str, Any]) -> None:
         self.resumed = self.fact("identity") is not None

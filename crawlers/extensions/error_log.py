@@ -19,11 +19,10 @@ from crawlers.extensions.flaw_log import FlawLog
 from crawlers.items import Dataset, Export, Profile
 from crawlers.listing.state import RunState
 from crawlers.records import moment
-from crawlers.safety import json_lines
 from crawlers.safety.redact import redact
-from crawlers.store import compacted
-from crawlers.store.folder import JSONLines
+from crawlers.store import lines
 from crawlers.store.index import Index
+from crawlers.store.lines import JSONLines
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -74,8 +73,8 @@ class ErrorLog:
         """Open the files, and remember the lines that this run wrote before it was killed."""
         self.lines = JSONLines(self.path)
         self.flaws.open()
-        for _, text in compacted.lines(self.path.parent, self.path.name, self.job.state["errors_bytes"]):
-            line = json_lines.entry(text)
+        for _, text in lines.read(self.path.parent, self.path.name, self.job.state["errors_bytes"]):
+            line = lines.entry(text)
             if line and line["kind"] != "disk":  # the disk is no longer full, or the crawl would not resume
                 self.records.failures.add(_key(line), line["kind"])
 

@@ -12,14 +12,14 @@ from crawlers.components.ledger import IS_EXCLUDED, IS_KEPT, Job, Records
 from crawlers.items import Dataset, Flaw
 from crawlers.listing.state import RunState
 from crawlers.records import moment
-from crawlers.safety import json_lines, strict_json
+from crawlers.safety import strict_json
 from crawlers.safety.redact import redact
 from crawlers.signals import FLAWS, Failed
-from crawlers.store import compacted
-from crawlers.store.folder import JSONLines
+from crawlers.store import lines
 from crawlers.store.index import Index
 from crawlers.store.index.columns import storable
 from crawlers.store.index.flaws import FILE
+from crawlers.store.lines import JSONLines
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
@@ -188,7 +188,7 @@ class FlawLog:
 
     def count_new(self, begin: int, end: int) -> int:
         """Return how many flaws appeared between two offsets of flaws.jsonl."""
-        found = map(json_lines.entry, compacted.between(self.folder, FILE, begin, end))
+        found = map(lines.entry, lines.between(self.folder, FILE, begin, end))
         return sum(1 for line in found if line and line.get("status") == "new")
 
 

@@ -26,7 +26,7 @@ from crawlers.extensions.report import Report
 from crawlers.safety import inside, strict_json
 from crawlers.store.folder import folder
 from crawlers.store.index import Index
-from crawlers.store.runs.run import RUN
+from crawlers.store.runs import RUN
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

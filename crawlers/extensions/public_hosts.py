@@ -9,8 +9,7 @@ from scrapy import signals
 from scrapy.exceptions import NotConfigured
 
 from crawlers.safety.resolver import PublicOnlyResolver
-from crawlers.store.folder import folder
-from crawlers.store.memory import recall, remember
+from crawlers.store.folder import folder, recall, remember
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler

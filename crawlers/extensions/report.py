@@ -24,14 +24,13 @@ from crawlers.listing.state import RunState
 from crawlers.records import moment
 from crawlers.safety import inside, strict_json
 from crawlers.safety.redact import redact
-from crawlers.store import compacted
-from crawlers.store.folder import JSONLines, folder, lock
+from crawlers.store import lines, runs
+from crawlers.store.folder import folder, lock
 from crawlers.store.index import Index
 from crawlers.store.index.database import reading
-from crawlers.store.runs import stored
-from crawlers.store.runs.run import RUN
-from crawlers.store.runs.verdict import EXIT_CODES, Verdict, verdict
-from crawlers.store.runs.words import counted, judged, left_out, looked_at, looks, nothing_changed, published, way_back
+from crawlers.store.lines import JSONLines
+from crawlers.store.run_text import counted, judged, left_out, looked_at, looks, nothing_changed, published, way_back
+from crawlers.store.runs import EXIT_CODES, RUN, Verdict, verdict
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
@@ -254,7 +253,7 @@ class Report:
             datasets = _count_datasets(self.crawler)
         self._give_verdict(reason, datasets)
         self.crawler.signals.send_catch_log(signals.run_judged, report=self.outcome, folder=self.folder)
-        self.ends = {f"{name}_end": compacted.size(self.folder, f"{name}.jsonl") for name in _LINES}
+        self.ends = {f"{name}_end": lines.size(self.folder, f"{name}.jsonl") for name in _LINES}
         self.new_flaws = self.error_log.flaws.count_new(self.job.state["flaws_bytes"], self.ends["flaws_end"])
         self._give_verdict(reason, datasets)
 
@@ -316,8 +315,8 @@ def _begin(job: Job, folder: Path) -> tuple[str, str]:
     Raises:
         JobError: the ledger is damaged; it names the report's file.
     """
-    for file in compacted.FILES:
-        compacted.finish(folder, file)
+    for file in lines.FILES:
+        lines.finish(folder, file)
     manifest = JSONLines(folder / "manifest.jsonl")
     job.state.setdefault("last_change", (manifest.last() or {}).get("time"))
     manifest.close()
@@ -327,7 +326,7 @@ def _begin(job: Job, folder: Path) -> tuple[str, str]:
         JSONLines(folder / f"{name}.jsonl").close()
     for name in _LINES:
         if f"{name}_bytes" not in job.state:
-            job.state[f"{name}_bytes"] = compacted.size(folder, f"{name}.jsonl")
+            job.state[f"{name}_bytes"] = lines.size(folder, f"{name}.jsonl")
     job.state["flaws_bytes"] = _told(folder, job.state["flaws_bytes"], is_new=not job.resumed)
     are_sizes = all(isinstance(job.state[f"{name}_bytes"], int) for name in _LINES)
     if not (isinstance(run, str) and RUN.fullmatch(run) and moment.moment(started) and are_sizes):
@@ -343,7 +342,7 @@ def _told(folder: Path, begin: Any, *, is_new: bool) -> Any:
         is_new: whether the job begins now. Else another crawl may have told some of its own.
     """
     reports = sorted((folder / "runs").glob("*.json"), reverse=True)
-    found = (stored.content(path).get("flaws_end") for path in reports[:_LATEST])  # that of a killed crawl has none
+    found = (runs.content(path).get("flaws_end") for path in reports[:_LATEST])  # that of a killed crawl has none
     end = next((end for end in found if isinstance(end, int)), None if reports else 0)
     if end is None or not isinstance(begin, int):
         return begin

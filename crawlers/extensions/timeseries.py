@@ -15,7 +15,7 @@ from crawlers.items import Extension, Site
 from crawlers.safety import inside, strict_json
 from crawlers.safety.names import Names
 from crawlers.store import timeseries
-from crawlers.store.index import Index, counts, from_the_beginning, observations
+from crawlers.store.index import Index, from_the_beginning
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -62,7 +62,7 @@ class TimeSeries:
         index = self.crawler.get_extension(Index)
         try:
             if is_new and index:
-                index.database.healing(lambda db: observations.catch_up(db, folder))
+                index.database.healing(lambda db: timeseries.catch_up(db, folder))
         except (OSError, sqlite3.Error) as error:
             logger.warning("index.sqlite lacks this run's observations (%s): the next reader adds them", error)
 
@@ -102,11 +102,11 @@ class TimeSeries:
         return {}
 
     def _counts(self, db: sqlite3.Connection, report: Mapping[str, Any]) -> dict[str, int]:
-        held = dict(counts.held(db, report["source"]))
+        held = dict(timeseries.held(db, report["source"]))
         has_seen_all = self._has_seen_all(report, held.get("datasets"))
         found = held if has_seen_all else {}
         if "datasets" in held:
-            changed = counts.changed(db, report["source"], report["started"][:10])
+            changed = timeseries.changed(db, report["source"], report["started"][:10])
             found |= {status: number for status, number in changed.items() if number or has_seen_all}
         return found
 

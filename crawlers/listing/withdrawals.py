@@ -11,9 +11,9 @@ from crawlers import signals
 from crawlers.components.ledger import Notes
 from crawlers.exceptions import AnswerError
 from crawlers.safety.redact import one_line
-from crawlers.store import memory
+from crawlers.store import folder
 from crawlers.store.index import listing, scope
-from crawlers.store.index.complete_runs import sees_all
+from crawlers.store.index.reports import sees_all
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -365,7 +365,7 @@ class Withdrawals:
 
     def _refused(self) -> dict[str, str]:
         """Return the digests of the lists that were refused, by run."""
-        found = memory.recall(self._folder, _REFUSED)
+        found = folder.recall(self._folder, _REFUSED)
         return {run: text for run, text in found.items() if isinstance(text, str)} if isinstance(found, dict) else {}
 
     # What is remembered for this scope
@@ -376,13 +376,13 @@ class Withdrawals:
 
     def recall(self, name: str) -> list[str] | None:
         """Return the texts that earlier runs of this scope remember; ``None`` if they remember no list."""
-        found = memory.recall(self._folder, name)
+        found = folder.recall(self._folder, name)
         values = found.get(self.listing_scope) if isinstance(found, dict) else None
         return [value for value in values if isinstance(value, str)] if isinstance(values, list) else None
 
     def remember(self, name: str, value: list[str] | None) -> None:
         """Remember texts for later runs of this scope; ``None`` forgets them."""
-        found = memory.recall(self._folder, name)
+        found = folder.recall(self._folder, name)
         known = found if isinstance(found, dict) else {}
         new = {**known, self.listing_scope: value}
         self._store(name, {one: other for one, other in new.items() if other is not None})
@@ -390,9 +390,9 @@ class Withdrawals:
     def _store(self, name: str, value: dict[str, Any]) -> str:
         """Remember a value; return why that failed, else nothing."""
         try:
-            memory.remember(self._folder, name, value or None)
+            folder.remember(self._folder, name, value or None)
         except OSError as error:
-            unwritten = f"{memory.FILE} can't be written ({error.strerror})"
+            unwritten = f"{folder.MEMORY} can't be written ({error.strerror})"
             self.crawl.logger.warning("%s: later runs know less", unwritten)
             return unwritten
         return ""

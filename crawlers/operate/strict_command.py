@@ -143,7 +143,7 @@ class ProjectCommand(StrictCommand):
         Args:
             named: the sources; by default all.
         """
-        from crawlers.store.index.catch_up import replaced  # noqa: PLC0415 -- all commands import this file
+        from crawlers.store.index.index import replaced  # noqa: PLC0415 -- all commands import this file
 
         for source, sentence in replaced(self.path("OUTPUT_DIR")).items():
             if not named or source in named:

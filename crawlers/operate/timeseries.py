@@ -8,11 +8,11 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from crawlers.exceptions import ExportError, hint
+from crawlers.store import timeseries
 from crawlers.store.export.observations import WRITERS
 from crawlers.store.export.target import target
 from crawlers.store.figures.formatting import amount
-from crawlers.store.index import observations
-from crawlers.store.runs.words import table
+from crawlers.store.run_text import table
 
 if TYPE_CHECKING:
     import sqlite3
@@ -55,15 +55,15 @@ class Selection:
         self.subjects = list(subjects)
         all_days = _days(db, source)
         self.days = [day for day in all_days if day >= _day(since)]
-        self.metrics = _chosen(metrics, observations.metrics(db, source, all_days), source) if metrics else None
+        self.metrics = _chosen(metrics, timeseries.metrics(db, source, all_days), source) if metrics else None
         self._check_subjects(all_days)
 
     def __iter__(self) -> Iterator[Observation]:
-        return observations.select(self.db, self.source, self.days, self.metrics, self.subjects)
+        return timeseries.select(self.db, self.source, self.days, self.metrics, self.subjects)
 
     def _check_subjects(self, days: Sequence[str]) -> None:
         for subject in self.subjects:
-            if next(observations.select(self.db, self.source, days, None, [subject]), None) is None:
+            if next(timeseries.select(self.db, self.source, days, None, [subject]), None) is None:
                 known = [row[0] for row in self.db.execute(_SUBJECTS, (self.source, days[-1]))]
                 raise ExportError(_unknown(f"{self.source} has no subject", subject, known))
 
@@ -72,7 +72,7 @@ def _days(db: sqlite3.Connection, source: str) -> list[str]:
     known = [name for (name,) in db.execute(_SOURCES)]
     if source not in known:
         raise ExportError(_unknown("The index has no source", source, known))
-    days = observations.days(db, source)
+    days = timeseries.days(db, source)
     if not days:
         raise ExportError(f"{source} has no time series yet: its next complete run begins it.")
     return days
@@ -166,7 +166,7 @@ def _by_series(found: dict[Series, Summary]) -> Iterator[list[str]]:
 
 
 def _change(first: Observation, last: Observation) -> str:
-    before, after = observations.number(first), observations.number(last)
+    before, after = timeseries.number(first), timeseries.number(last)
     if before is None or after is None or before == after:
         return ""
     return f"{'+' if after > before else ''}{amount(after - before)}"

@@ -13,7 +13,7 @@ from crawlers.safety.locks import is_crawled
 from crawlers.safety.redact import one_line
 from crawlers.store.comparison import Comparison
 from crawlers.store.figures.formatting import counted, number, size
-from crawlers.store.runs.words import table
+from crawlers.store.run_text import table
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -15,9 +15,9 @@ from crawlers.publish.record import as_moment, extras, is_nothing
 from crawlers.records.tables import toml_table
 from crawlers.safety.names import safe, slug
 from crawlers.safety.redact import one_line
-from crawlers.store.index.documents import Held
-from crawlers.store.index.reader import connect
-from crawlers.store.index.stored_dataset import UNREADABLE, item
+from crawlers.store.index.database import connect
+from crawlers.store.index.documents import UNREADABLE, item
+from crawlers.store.index.known import Held
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator, Mapping

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 from crawlers.exceptions import AnswerError, ConflictError, PublishError
 from crawlers.publish.operations import Call, Change, Field, Operation
 from crawlers.publish.record import is_same
-from crawlers.store.index import observations
-from crawlers.store.index.reader import connect
+from crawlers.store import timeseries
+from crawlers.store.index.database import connect
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
@@ -248,8 +248,8 @@ class Series:
             raise AnswerError("refused", message)
         place = str(table["id"]) if table else ""
         with closing(connect(self.output)) as db:
-            for day in observations.days(db, self.source, self.since or await _last_day(portal, place)):
-                for rows in _batches(observations.select(db, self.source, [day])):
+            for day in timeseries.days(db, self.source, self.since or await _last_day(portal, place)):
+                for rows in _batches(timeseries.select(db, self.source, [day])):
                     known = await read_rows(portal, place, day, rows) if place else {}
                     yield [self._rows(day, rows, known)]
 
@@ -306,5 +306,5 @@ def _batches(found: Iterable[Observation]) -> Iterator[list[list[Any]]]:
 
 
 def _number(observation: Observation) -> float | None:
-    found = observations.number(observation)
+    found = timeseries.number(observation)
     return int(found) if found is not None and found.is_integer() else found

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
 from crawlers.exceptions import OutputError
 from crawlers.publish.operations import Change, Field, Step
 from crawlers.records import moment
+from crawlers.safety import sqlite
 from crawlers.safety.redact import one_line
 
 if TYPE_CHECKING:
@@ -27,7 +28,6 @@ Phase = Literal["planned", "publishing", "undoing", "published", "undone"]
 """planned: nothing is approved. publishing, undoing: under way, or interrupted. published, undone: over."""
 
 _SCHEMA = """
-PRAGMA journal_mode = WAL;
 PRAGMA synchronous = FULL;
 CREATE TABLE IF NOT EXISTS runs (
     run TEXT PRIMARY KEY, portal TEXT NOT NULL, title TEXT NOT NULL, phase TEXT NOT NULL,
@@ -86,8 +86,7 @@ class Journal:
         self.path = path
         with self.usable():
             path.parent.mkdir(parents=True, exist_ok=True)
-            self.db = sqlite3.connect(path, isolation_level=None, timeout=5)
-            self.db.executescript(_SCHEMA)
+            self.db = sqlite.connect(path, _SCHEMA, patience=5)
 
     def __enter__(self) -> Self:
         return self
@@ -131,15 +130,8 @@ class Journal:
     @contextmanager
     def transaction(self) -> Iterator[None]:
         """Make several changes, or none of them."""
-        with self.usable():
-            self.db.execute("BEGIN IMMEDIATE")
-            try:
-                yield
-            except BaseException:
-                if self.db.in_transaction:  # SQLite itself ends it when the disk is full
-                    self.db.execute("ROLLBACK")
-                raise
-            self.db.execute("COMMIT")
+        with self.usable(), sqlite.transaction(self.db):
+            yield
 
     @contextmanager
     def usable(self) -> Iterator[None]:

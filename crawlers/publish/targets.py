@@ -16,7 +16,7 @@ from crawlers.safety import strict_json
 from crawlers.safety.redact import one_line
 from crawlers.store.index import catch_up
 from crawlers.store.index.captures import FIELDS, capture
-from crawlers.store.index.reader import connect
+from crawlers.store.index.database import connect
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Collection, Iterator

@@ -2,25 +2,21 @@
 
 from __future__ import annotations
 
-import errno
+import json
 import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from crawlers.exceptions import OutputError
-from crawlers.safety import inside, json_lines, strict_json
+from crawlers.safety import inside, strict_json
 from crawlers.safety.locks import LOCK, take
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from scrapy.crawler import Crawler
 
 
 _FOLDERS = ("datasets", "dataset_metadata", "resource_metadata", "sites", "extensions", "timeseries", "runs")
 _FILES = ("manifest.jsonl", "errors.jsonl", "flaws.jsonl", ".batch")
-TAIL = 256
-"""Bytes of the end of a file that only grows: they differ in another file of that name."""
 _TRIES = 30  # a process that checks whether a crawl runs holds a shared lock for a moment
 
 
@@ -58,67 +54,38 @@ def _check(path: Path) -> None:
             raise OutputError(f"{place} is no regular file: remove it.")
 
 
-def tail(path: Path, name: str, end: int) -> bytes:
-    """Return the bytes before an offset of a file that only grows: they differ in another file of that name."""
-    if not end:
-        return b""
-    with inside.opened(path, name) as file:
-        file.seek(max(0, end - TAIL))
-        return file.read(min(end, TAIL))
+MEMORY = "memory.json"
+_LARGEST = 64 * 1024 * 1024  # bytes
+_SCRATCH = ".remembering"
 
 
-_LAST = 64 * 1024  # bytes from the end
+def recall(folder: Path, name: str) -> Any:
+    """Return what a source's runs have remembered under a name; ``None`` if that is nothing, or can't be read."""
+    return json_object(folder, MEMORY, _LARGEST).get(name)
 
 
-class JSONLines:
-    """A file that only grows, with a JSON object on each line.
+def remember(folder: Path, name: str, value: Any) -> None:
+    """Remember a JSON value under a name, instead of what was there; ``None`` forgets it. The folder is locked.
 
-    A line that a killed run left incomplete is removed before the first append.
+    Raises:
+        OSError: the file can't be written.
     """
+    known = json_object(folder, MEMORY, _LARGEST)
+    before = known.pop(name, None)
+    if value != before:
+        new = known | ({} if value is None else {name: value})
+        inside.write(folder, MEMORY, strict_json.dumps(dict(sorted(new.items()))), _SCRATCH)
 
-    def __init__(self, path: Path) -> None:
-        self.file = inside.appended(path.parent, path.name)
-        self._repair()
 
-    def append(self, line: dict[str, Any]) -> None:
-        self.extend([strict_json.line(line)])
+def json_object(folder: Path, file: str, largest: int) -> dict[str, Any]:
+    """Return the object that a JSON file is; an empty one if it can't be read, or is none.
 
-    def extend(self, lines: Iterable[bytes]) -> None:
-        """Append lines in one write; what is written of them in vain is removed.
-
-        Raises:
-            OSError: the disk is full.
-        """
-        body = b"".join(lines)
-        end = self.file.seek(0, os.SEEK_END)
-        written = 0
-        try:
-            written = self.file.write(body)
-        finally:
-            if written != len(body):
-                self.file.truncate(end)
-        if written != len(body):
-            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-
-    def last(self) -> dict[str, Any] | None:
-        """Return the last line; ``None`` if there is none, or it is damaged or longer than 64 KiB."""
-        end = self.file.seek(0, os.SEEK_END)
-        self.file.seek(max(0, end - _LAST))
-        lines = self.file.read(_LAST).splitlines()
-        return json_lines.entry(lines[-1]) if lines else None
-
-    def close(self) -> None:
-        self.file.close()
-
-    def _repair(self) -> None:
-        end = position = self.file.seek(0, os.SEEK_END)
-        while position:
-            step = min(position, 64 * 1024)
-            position -= step
-            self.file.seek(position)
-            newline = self.file.read(step).rfind(b"\n")
-            if newline >= 0:
-                position += newline + 1
-                break
-        if position < end:
-            self.file.truncate(position)
+    Args:
+        file: relative to the folder.
+        largest: the bytes that it may have.
+    """
+    try:
+        found = json.loads(inside.read(folder, file, largest))
+    except (OSError, ValueError, RecursionError):
+        return {}
+    return found if isinstance(found, dict) else {}

@@ -23,7 +23,7 @@ from crawlers.listing.spider import CatalogueSpider
 from crawlers.listing.walk import Walk
 from crawlers.records.moment import now
 from crawlers.safety.tokens import token
-from crawlers.store.index.complete_runs import FILTERS
+from crawlers.store.index.reports import FILTERS
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import sqlite3
 from itertools import islice
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
@@ -14,6 +13,7 @@ from crawlers.records.rdf import formats
 from crawlers.records.rdf.namespaces import DC, DCAT, DCT, FOAF, HYDRA, RDFS, SCHEMA, SCHEMA_HTTPS, SKOS, TYPE
 from crawlers.records.rdf.nodes import Nodes, full_disk
 from crawlers.records.rdf.terms import is_blank
+from crawlers.safety import sqlite
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -48,7 +48,6 @@ _OWN = {DCAT + "distribution", DCT + "description"}
 _FILE = re.compile(r"[^/.]\.(?!(?:[a-z]?html?|php|aspx?|jspx?|cgi|do)$)[a-z][a-z0-9]{1,4}$", re.IGNORECASE)  # no page
 
 _SCHEMA = """
-PRAGMA journal_mode = OFF;
 CREATE TABLE roles (id INTEGER PRIMARY KEY, subject TEXT UNIQUE, roles INTEGER);
 CREATE TABLE ids (id TEXT PRIMARY KEY) WITHOUT ROWID;
 CREATE TABLE undescribed (id INTEGER PRIMARY KEY, subject TEXT UNIQUE);
@@ -69,8 +68,7 @@ class Roles:
         self.new: dict[str, int] = {}
         self.ids: set[str] = set()
         self.has_stored_ids = False
-        self.db = sqlite3.connect("", isolation_level=None)  # a temporary file, once it is large
-        self.db.executescript(_SCHEMA)
+        self.db = sqlite.temporary(_SCHEMA)
 
     def add(self, subject: str, role: int) -> None:
         """Add a role to those that a node has."""
@@ -80,10 +78,8 @@ class Roles:
 
     def flush(self) -> None:
         """Write what was added, before it is read."""
-        with full_disk():
-            self.db.execute("BEGIN")
+        with full_disk(), sqlite.transaction(self.db):
             self.db.executemany(_NOTE, self.new.items())
-            self.db.execute("COMMIT")
         self.new = {}
 
     def having(self, roles: int) -> Iterator[tuple[str, int]]:

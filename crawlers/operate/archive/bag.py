@@ -28,8 +28,8 @@ from crawlers.safety.redact import one_line, safe_line
 from crawlers.store.export.target import target
 from crawlers.store.figures.formatting import number
 from crawlers.store.index.captures import line
-from crawlers.store.index.documents import Held
-from crawlers.store.index.stored_dataset import UNREADABLE, item, left_out
+from crawlers.store.index.documents import UNREADABLE, item, left_out
+from crawlers.store.index.known import Held
 
 if TYPE_CHECKING:
     import argparse

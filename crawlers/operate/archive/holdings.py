@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, NamedTuple, Self
 from crawlers.exceptions import ArchiveError, DamagedError, hint
 from crawlers.operate.console import print_error
 from crawlers.safety.redact import one_line
+from crawlers.safety.sqlite import transaction
 from crawlers.store.index import catch_up
 from crawlers.store.index.captures import FIELDS, FILE, capture
-from crawlers.store.index.database import transaction
-from crawlers.store.index.reader import connect, readable
+from crawlers.store.index.database import connect, readable
 
 if TYPE_CHECKING:
     import sqlite3

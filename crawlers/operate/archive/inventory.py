@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from crawlers.exceptions import ArchiveError
-from crawlers.safety import json_lines
-from crawlers.store import compacted
-from crawlers.store.index.database import transaction
+from crawlers.safety.sqlite import transaction
+from crawlers.store import lines
 
 if TYPE_CHECKING:
     import sqlite3
@@ -112,8 +111,8 @@ def _lines(folder: Path) -> Iterator[_Line]:
         ArchiveError: the manifest can't be read.
     """
     try:
-        for _, body in compacted.lines(folder, _MANIFEST):
-            entry = json_lines.entry(body)
+        for _, body in lines.read(folder, _MANIFEST):
+            entry = lines.entry(body)
             if entry is None or body is None or entry.get("kind") != "file":
                 continue
             sha256, status, time = (entry.get(name) for name in ("sha256", "status", "time"))

@@ -14,12 +14,12 @@ from crawlers.exceptions import ArchiveError
 from crawlers.operate.archive.holdings import archives
 from crawlers.operate.archive.inventory import PRUNED, UNREFERENCED, take_stock
 from crawlers.records import moment
-from crawlers.safety import json_lines
 from crawlers.safety.locks import LOCK, is_crawled, take
 from crawlers.safety.redact import safe_line
+from crawlers.store import lines
 from crawlers.store.figures.formatting import date, number, size
-from crawlers.store.folder import JSONLines
-from crawlers.store.index.catch_up import is_behind
+from crawlers.store.index.index import is_behind
+from crawlers.store.lines import JSONLines
 
 if TYPE_CHECKING:
     import argparse
@@ -250,7 +250,7 @@ def _remove(holdings: Holdings, leftovers: list[Path]) -> None:
 
 def _withdrawn(holdings: Holdings, sha256: str) -> Iterator[tuple[str, dict[str, Any]]]:
     """Yield the archives that know a file, each with the line for its manifest, but for what the caller adds."""
-    known = {row["source"]: json_lines.entry(row["line"].encode()) for row in holdings.rows(_LINES, (sha256,))}
+    known = {row["source"]: lines.entry(row["line"].encode()) for row in holdings.rows(_LINES, (sha256,))}
     users = {row["source"]: row for row in holdings.rows(_USERS, (sha256,))}
     for source in sorted({*known, *users}):
         line = dict.fromkeys(_FIELDS) | {"kind": "file", "metadata_file": key(sha256), "sha256": sha256}

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from crawlers.safety.redact import safe_line
 from crawlers.store.figures.formatting import number, size
-from crawlers.store.runs.words import table
+from crawlers.store.run_text import table
 
 if TYPE_CHECKING:
     import argparse

@@ -36,7 +36,7 @@ class Command(ProjectCommand):
 
     def execute(self, args: list[str], opts: argparse.Namespace) -> None:
         from crawlers.operate.mirrored import owning
-        from crawlers.store.index.catch_up import sources_in
+        from crawlers.store.index.index import sources_in
 
         output = self.path("OUTPUT_DIR")
         known = sources_in(output)
@@ -61,10 +61,10 @@ class Command(ProjectCommand):
                 print_error(error)
 
     def _compact(self, folder: Path) -> None:
-        from crawlers.store.compacted import FILES, compact
         from crawlers.store.figures.formatting import number, size
         from crawlers.store.folder import lock
-        from crawlers.store.index.catch_up import moved
+        from crawlers.store.index.index import moved
+        from crawlers.store.lines import FILES, compact
 
         try:
             held = lock(folder)

@@ -80,7 +80,7 @@ class Command(StrictCommand, crawl.Command):
         if has_started(crawl, logged=self._is_logged):
             self.exitcode = conclude(crawler)
         elif isinstance(error := crawl.exception(), JobFinished):
-            from crawlers.store.runs.verdict import EXIT_CODES
+            from crawlers.store.runs import EXIT_CODES
 
             self.exitcode = EXIT_CODES.get(error.verdict, 0)  # type: ignore[call-overload]
         elif isinstance(error, StoppedError):
@@ -151,7 +151,7 @@ def conclude(crawler: Crawler) -> int:
 def _not_stored(crawler: Crawler) -> int:
     """Print why not all of a crawl is in the store, if so; return the exit code of that."""
     from crawlers.extensions.storing import Storing
-    from crawlers.store.runs.verdict import EXIT_CODES
+    from crawlers.store.runs import EXIT_CODES
 
     storing = crawler.get_extension(Storing)
     if storing is None or storing.failed is None:

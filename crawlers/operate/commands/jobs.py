@@ -12,9 +12,7 @@ from typing import TYPE_CHECKING, Any
 from crawlers.exceptions import RunError, hint
 from crawlers.operate.strict_command import ProjectCommand
 from crawlers.signals import ADVICE
-from crawlers.store.runs import STATES, Run, damaged, find, items, runs, sources
-from crawlers.store.runs.stored import UNREADABLE
-from crawlers.store.runs.words import (
+from crawlers.store.run_text import (
     coloured,
     counted,
     described,
@@ -26,6 +24,7 @@ from crawlers.store.runs.words import (
     minute,
     table,
 )
+from crawlers.store.runs import STATES, UNREADABLE, Run, damaged, find, items, runs, sources
 
 if TYPE_CHECKING:
     import argparse

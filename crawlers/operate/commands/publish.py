@@ -76,7 +76,7 @@ class Command(StrictCommand):
         from crawlers.operate.mirrored import bring_up
         from crawlers.operate.publish.command import Publishing
         from crawlers.publish.spider import PublishSpider
-        from crawlers.store.runs.verdict import EXIT_CODES
+        from crawlers.store.runs import EXIT_CODES
 
         assert self.settings is not None  # noqa: S101  # Scrapy sets both
         assert self.crawler_process is not None  # noqa: S101

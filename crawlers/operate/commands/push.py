@@ -87,7 +87,7 @@ def _chosen(folder: Path, names: list[str]) -> list[str]:
         OutputError: the folder has none, or none of that name; or a store can't have one of that name.
     """
     from crawlers.store.bucket.contract import named
-    from crawlers.store.index.catch_up import sources_in
+    from crawlers.store.index.index import sources_in
 
     known = sources_in(folder)
     if not known:

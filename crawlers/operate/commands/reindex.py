@@ -24,7 +24,7 @@ class Command(ProjectCommand):
 
     def execute(self, args: list[str], opts: argparse.Namespace) -> None:
         from crawlers.operate.mirrored import mend
-        from crawlers.store.index.catch_up import sources_in
+        from crawlers.store.index.index import sources_in
 
         self.lost = 0
         output = self.path("OUTPUT_DIR")
@@ -37,7 +37,7 @@ class Command(ProjectCommand):
 
     def _rebuild(self, output: Path, sources: list[str]) -> None:
         from crawlers.safety.locks import is_crawled
-        from crawlers.store.columns import places
+        from crawlers.store import columns
         from crawlers.store.index.database import remove, usable
 
         busy = [source for source in sources if is_crawled(output / source)]
@@ -45,7 +45,7 @@ class Command(ProjectCommand):
             raise OutputError(f"A crawl is writing into {output / busy[0]}: run scrapy reindex when it has ended.")
         with usable(output):
             remove(output)
-        places.forget_all(output)
+        columns.forget_all(output)
         self.interrupted = "index.sqlite is incomplete: run scrapy reindex again."
         for source in sources:
             try:
@@ -58,13 +58,13 @@ class Command(ProjectCommand):
             print(f"{output} holds no source: there is nothing to index")
 
     def _read(self, output: Path, source: str) -> None:
-        from crawlers.store.index.catch_up import rebuild
+        from crawlers.store.index.index import rebuild
 
         print(f"{source}: {rebuild(output, source, self._report)} datasets")
 
     def _store_columns(self, output: Path) -> None:
-        from crawlers.store.columns.cache import update
-        from crawlers.store.index.reader import connect, readable
+        from crawlers.store.columns import update
+        from crawlers.store.index.database import connect, readable
 
         with readable(output), closing(connect(output)) as db:
             update(db, output)

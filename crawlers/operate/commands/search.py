@@ -60,7 +60,7 @@ def _number(text: str) -> int:
 
 
 def _search(output: Path, words: str, opts: argparse.Namespace) -> Results:
-    from crawlers.store.index.reader import connect, readable
+    from crawlers.store.index.database import connect, readable
     from crawlers.store.index.search import search
 
     with readable(output), closing(connect(output)) as db:

@@ -36,7 +36,7 @@ class Command(ProjectCommand):
 
     def execute(self, args: list[str], opts: argparse.Namespace) -> None:
         from crawlers.operate.timeseries import Selection, shown, write
-        from crawlers.store.index.reader import connect, readable
+        from crawlers.store.index.database import connect, readable
 
         if len(args) != 1:
             raise ExportError(f"scrapy timeseries takes {self.syntax()}: name one source, before the options.")

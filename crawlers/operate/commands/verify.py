@@ -28,7 +28,7 @@ class Command(ProjectCommand):
 
     def execute(self, args: list[str], opts: argparse.Namespace) -> None:
         from crawlers.operate.verification import verify
-        from crawlers.store.index.catch_up import sources_in
+        from crawlers.store.index.index import sources_in
 
         output = self.path("OUTPUT_DIR")
         if not output.is_dir():

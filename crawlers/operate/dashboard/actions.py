@@ -21,7 +21,7 @@ from crawlers.operate.sources import states
 from crawlers.operate.sources.file import SourcesFile
 from crawlers.safety.locks import is_crawled
 from crawlers.safety.redact import redact
-from crawlers.store.runs.stored import at_work
+from crawlers.store.runs import at_work
 
 if TYPE_CHECKING:
     from flask import Flask

@@ -32,7 +32,7 @@ from crawlers.operate.report.report import SCRIPT
 from crawlers.safety.locks import is_crawled
 from crawlers.safety.logs import Redact
 from crawlers.safety.redact import redact
-from crawlers.store.index.catch_up import sources_in
+from crawlers.store.index.index import sources_in
 
 if TYPE_CHECKING:
     from collections.abc import Callable

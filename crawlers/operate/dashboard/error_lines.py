@@ -7,10 +7,10 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from crawlers.operate.dashboard.tail import Budget, backwards
 from crawlers.safety import inside
-from crawlers.store import compacted
-from crawlers.store.runs.items import bounds
+from crawlers.store import lines
+from crawlers.store.lines import Budget, backwards
+from crawlers.store.runs import bounds
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -42,7 +42,7 @@ def of_run(run: Run, budget: Budget) -> Iterator[dict[str, Any]]:
         return
     begin, end = bounds(run.details, "errors")
     try:
-        moved = compacted.packed(run.folder, _FILE) - compacted.doubled(run.folder, _FILE)
+        moved = lines.packed(run.folder, _FILE) - lines.doubled(run.folder, _FILE)
     except OSError:
         budget.damaged.add(run.source)
         return
@@ -72,11 +72,11 @@ def _newest_first(folder: Path, budget: Budget) -> Iterator[bytes]:
     try:
         if (folder / _FILE).exists():
             inside.size(folder, _FILE)
-        yield from backwards(folder / _FILE, budget, compacted.doubled(folder, _FILE))
-        for part in reversed(compacted.parts(folder, _FILE)):
-            if not budget.take(compacted.length(folder, part)):
+        yield from backwards(folder / _FILE, budget, lines.doubled(folder, _FILE))
+        for part in reversed(lines.parts(folder, _FILE)):
+            if not budget.take(lines.length(folder, part)):
                 return
-            yield from reversed([text for _, text in compacted.unpacked(folder, part) if text])
+            yield from reversed([text for _, text in lines.unpacked(folder, part) if text])
     except OSError:
         budget.damaged.add(folder.name)
 

@@ -14,16 +14,13 @@ from crawlers.operate.dashboard import addresses
 from crawlers.operate.dashboard.cache import Remembered
 from crawlers.operate.report import environment
 from crawlers.operate.sources.all_sources import with_all
-from crawlers.safety.damaged_database import identity
+from crawlers.safety.sqlite import identity
 from crawlers.signals import ADVICE, KINDS
-from crawlers.store.columns.tables import opened
+from crawlers.store.columns import opened
 from crawlers.store.figures.formatting import natural
-from crawlers.store.figures.overview_data import brief, known
-from crawlers.store.figures.source_status import with_status
-from crawlers.store.figures.sources import chosen
+from crawlers.store.figures.overview import chosen, known, with_status
 from crawlers.store.index import catch_up
-from crawlers.store.index.database import NAME
-from crawlers.store.index.reader import connect
+from crawlers.store.index.database import NAME, connect
 from crawlers.store.runs import sources, unfinished
 
 if TYPE_CHECKING:
@@ -31,7 +28,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from crawlers.archive.blobs import Blobs
-    from crawlers.store.columns.tables import Columns
+    from crawlers.store.columns import Columns
     from crawlers.store.runs import Run
 
 _NAMES = "SELECT source FROM sources"
@@ -87,7 +84,7 @@ class Site:
             current: the runs without a report, as they are now.
             is_brief: whether to return only the sources, their latest changes and their errors.
         """
-        make = partial(self._known, brief) if is_brief else partial(self._known, known)
+        make = partial(self._known, partial(known, is_brief=is_brief))
         found = with_status(self.remembered.get(("overview", is_brief), make), current)
         with self.index() as db:
             return with_all(found, db=db, output=self.output, jobs=self.jobs, listed=self.listed)

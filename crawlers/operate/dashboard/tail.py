@@ -1,80 +1,12 @@
-"""The end of a file that only grows, a log or errors.jsonl, where the newest lines are."""
+"""The end of a log, where the newest lines are."""
 
 from __future__ import annotations
 
-import os
 import re
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from crawlers.safety import inside
 from crawlers.safety.redact import redact
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-
-BLOCK = 16 * 1024
-LONGEST = 256 * 1024  # bytes in a line; a longer one is left out
-
-
-@dataclass(slots=True)
-class Budget:
-    """The bytes that may still be read, of all files together.
-
-    Args:
-        left: how many.
-        spent: whether something was left unread.
-        damaged: the sources with a file that can't be read.
-    """
-
-    left: int
-    spent: bool = False
-    damaged: set[str] = field(default_factory=set)
-
-    def take(self, wanted: int) -> bool:
-        """Return whether a number of bytes may be read, and count them."""
-        if wanted > self.left:
-            self.spent = True
-            return False
-        self.left -= wanted
-        return True
-
-
-def backwards(path: Path, budget: Budget, begin: int = 0, end: int | None = None) -> Iterator[bytes]:
-    """Yield whole lines, the last first, as far as the budget goes; none if the file does not exist.
-
-    Args:
-        begin: the offset of the first line to yield.
-        end: the offset behind the last one; by default the file's end.
-    """
-    torn, endless = b"", False  # the part of a line that is read, and whether it is too long already
-    for block in _blocks(path, budget, begin, end):
-        first, *lines = (block + torn).split(b"\n")
-        yield from (line for line in reversed(lines[:-1] if endless else lines) if line and len(line) <= LONGEST)
-        endless = len(first) > LONGEST or (endless and not lines)
-        torn = b"" if endless else first
-    if torn and not budget.spent:
-        yield torn
-
-
-def _blocks(path: Path, budget: Budget, begin: int, end: int | None) -> Iterator[bytes]:
-    """Open the file for each block: a hundred sources are read in parallel."""
-    try:
-        last = inside.size(path.parent, path.name)
-        end = last if end is None else min(end, last)
-        while end > begin:
-            size = min(end - begin, BLOCK)
-            if not budget.take(size):
-                return
-            end -= size
-            with inside.opened(path.parent, path.name) as file:
-                file.seek(end, os.SEEK_SET)
-                yield file.read(size)
-    except OSError:
-        return
-
+from crawlers.store.lines import Budget, backwards
 
 MOST = 32 * 1024  # bytes
 _LINES = 60

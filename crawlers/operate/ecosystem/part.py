@@ -12,7 +12,7 @@ from crawlers.exceptions import HarvestError
 from crawlers.operate.sources import Source
 from crawlers.records.moment import moment, now
 from crawlers.safety.locks import take
-from crawlers.store.runs.stored import content
+from crawlers.store.runs import content
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from crawlers.operate.console import print_error
 from crawlers.safety import inside, strict_json
 from crawlers.store.index import catch_up
-from crawlers.store.index.reader import connect, readable
+from crawlers.store.index.database import connect, readable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

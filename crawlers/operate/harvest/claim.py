@@ -16,8 +16,7 @@ from crawlers.exceptions import HarvestError
 from crawlers.records.moment import moment, now
 from crawlers.safety.locks import is_crawled, is_held, take
 from crawlers.safety.names import safe
-from crawlers.store.runs.run import Run
-from crawlers.store.runs.stored import at_work, claimed, content
+from crawlers.store.runs import Run, at_work, claimed, content
 
 _KEPT = ("begun", "ended", "hosts", "seen")
 

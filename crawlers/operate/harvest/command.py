@@ -19,8 +19,8 @@ from crawlers.operate.mirrored import bring_up, look_again
 from crawlers.operate.queue import need
 from crawlers.operate.sources.file import left_out, reads
 from crawlers.operate.sources.project_context import Known
+from crawlers.store.run_text import table
 from crawlers.store.runs import last
-from crawlers.store.runs.words import table
 from crawlers.store.sources_file import text
 
 if TYPE_CHECKING:

@@ -17,8 +17,7 @@ from crawlers.operate.harvest.outcome import NOTHING_STARTED
 from crawlers.operate.harvest.processes import last_line
 from crawlers.records import moment
 from crawlers.safety.locks import LOCK, is_crawled, is_open_in
-from crawlers.store.runs import sources
-from crawlers.store.runs.stored import content
+from crawlers.store.runs import content, sources
 
 _PAUSE = 0.05  # seconds between two looks
 _PATIENCE = 20.0  # seconds for a harvest to claim its source

@@ -22,7 +22,7 @@ from crawlers.operate.harvest.retention import remove_logs, remove_reports
 from crawlers.operate.mirrored import store_rest
 from crawlers.operate.notify import notify
 from crawlers.operate.setting_types import lacks
-from crawlers.store.runs.words import counted, duration, listed, table
+from crawlers.store.run_text import counted, duration, listed, table
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -14,7 +14,7 @@ from crawlers.operate.harvest.claim import Claim, hosts_at_work
 from crawlers.operate.harvest.job import Job, Plan, Runner
 from crawlers.operate.harvest.outcome import Outcome, write_failed_start
 from crawlers.operate.harvest.turn import Turn, already_running
-from crawlers.store.runs.stored import at_work
+from crawlers.store.runs import at_work
 
 _PAUSE = 0.5  # seconds until a host that another harvest crawls is tried again
 

@@ -8,10 +8,10 @@ from collections.abc import Mapping
 from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any, Literal
-from urllib.parse import quote
 
 from crawlers.components.ledger import FORMAT
 from crawlers.exceptions import HarvestError
+from crawlers.safety import sqlite
 
 State = Literal["none", "unfinished", "finished", "different", "damaged", "in use"]
 
@@ -48,7 +48,7 @@ class Ledger:
         try:
             return self._compare(self._facts(), identity)
         except sqlite3.DatabaseError as error:
-            code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+            code = sqlite.code(error)
             if code in _ELSEWHERE:
                 raise HarvestError(f"{self.path} can't be read ({error})") from None
             return "in use" if code in _BUSY else "damaged"
@@ -106,13 +106,14 @@ class Ledger:
         Args:
             names: the new names by the old ones.
         """
-        known = self._known().get("identity")
-        if not isinstance(known, dict) or not isinstance(known.get("arguments"), dict):
+        if "identity" not in self._known():
             return
-        arguments = {name: names.get(value, value) for name, value in known["arguments"].items()}
-        known["arguments"] |= {name: value for name, value in arguments.items() if name in NAMING}
-        with closing(self._opened()) as db:
-            db.execute("UPDATE facts SET value = ? WHERE name = 'identity'", (json.dumps(known),))
+        with closing(self._opened()) as db, sqlite.transaction(db):
+            known = _facts(db).get("identity")
+            if isinstance(known, dict) and isinstance(known.get("arguments"), dict):
+                arguments = {name: names.get(value, value) for name, value in known["arguments"].items()}
+                known["arguments"] |= {name: value for name, value in arguments.items() if name in NAMING}
+                db.execute("UPDATE facts SET value = ? WHERE name = 'identity'", (json.dumps(known),))
 
     def _facts(self) -> dict[str, Any]:
         """Return the ledger's facts by name.
@@ -121,11 +122,12 @@ class Ledger:
             sqlite3.DatabaseError: it is not a ledger, or a crawl uses it.
             ValueError: it is damaged.
         """
-        with closing(self._opened()) as db:
-            db.execute("BEGIN IMMEDIATE")
-            rows = db.execute("SELECT name, value FROM facts").fetchall()
-            db.execute("ROLLBACK")
-        return {name: json.loads(value) for name, value in rows}
+        with closing(self._opened()) as db, sqlite.transaction(db):
+            return _facts(db)
 
     def _opened(self) -> sqlite3.Connection:
-        return sqlite3.connect(f"file:{quote(str(self.path))}?mode=rw", uri=True, timeout=0, isolation_level=None)
+        return sqlite.connect_existing(self.path, "mode=rw", patience=0)
+
+
+def _facts(db: sqlite3.Connection) -> dict[str, Any]:
+    return {name: json.loads(value) for name, value in db.execute("SELECT name, value FROM facts")}

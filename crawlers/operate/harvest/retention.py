@@ -13,8 +13,7 @@ from crawlers.records import moment
 from crawlers.safety import inside
 from crawlers.store.index import from_the_beginning, listing, scope
 from crawlers.store.index.reports import names
-from crawlers.store.runs import Run, last
-from crawlers.store.runs.stored import reported
+from crawlers.store.runs import Run, last, reported
 
 _DAY = 86_400  # seconds
 

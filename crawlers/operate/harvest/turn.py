@@ -12,9 +12,8 @@ from crawlers.operate.harvest.claim import Claim
 from crawlers.operate.harvest.job import Plan, Runner
 from crawlers.operate.harvest.ledger import Ledger
 from crawlers.operate.harvest.outcome import Outcome
-from crawlers.store.runs import Run
-from crawlers.store.runs.stored import as_crashed, at_work, content, reported
-from crawlers.store.runs.words import sentence
+from crawlers.store.run_text import sentence
+from crawlers.store.runs import Run, as_crashed, at_work, content, reported
 
 _RESUMES = 3  # times that a crashed crawl is resumed within one turn
 _RESTARTS = {

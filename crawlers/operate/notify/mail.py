@@ -17,8 +17,8 @@ from crawlers.operate.notify.channel import is_private, secret
 from crawlers.operate.notify.smtp import Server
 from crawlers.safety.redact import safe_line
 from crawlers.signals import KINDS
-from crawlers.store import compacted
-from crawlers.store.runs.items import bounds
+from crawlers.store import lines
+from crawlers.store.runs import bounds
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -169,7 +169,7 @@ def _lines(notice: Notice, name: str) -> Iterator[dict[str, Any]]:
     report, run = notice.report, notice.report.get("run")
     marks = (f'"run":{json.dumps(run)}'.encode(), f'"run": {json.dumps(run)}'.encode())
     with suppress(OSError):
-        for raw in compacted.between(notice.folder, f"{name}.jsonl", *bounds(report, name)):
+        for raw in lines.between(notice.folder, f"{name}.jsonl", *bounds(report, name)):
             is_own = name == "flaws" or any(mark in raw for mark in marks)
             line = _object(raw) if len(raw) < _LONGEST and is_own else {}
             if line and (name == "flaws" or line.get("run") == run):

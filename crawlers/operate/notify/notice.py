@@ -10,8 +10,8 @@ from typing import Any, get_args
 from crawlers.operate.notify.failures import FAILED, Failures
 from crawlers.records.moment import seconds
 from crawlers.safety.redact import safe_line
-from crawlers.store.runs.run import State
-from crawlers.store.runs.words import counted, judged, left_out, looked_at, looks, minute, nothing_changed
+from crawlers.store.run_text import counted, judged, left_out, looked_at, looks, minute, nothing_changed
+from crawlers.store.runs import State
 
 VERDICTS = tuple(state for state in get_args(State) if state not in ("pending", "running"))
 

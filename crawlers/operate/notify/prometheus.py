@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from prometheus_client import CollectorRegistry
     from scrapy.settings import BaseSettings
 
-    from crawlers.store.figures.last_runs import LastRun
+    from crawlers.store.figures.runs import LastRun
 
 METRICS = {
     "datasets": ("Datasets on disk that are not withdrawn, by the last run that knows it.", ["source"]),
@@ -89,7 +89,7 @@ class Prometheus:
         """
         from prometheus_client import write_to_textfile  # noqa: PLC0415 -- takes 40 ms, and few crawls need it
 
-        from crawlers.store.figures.last_runs import last_runs  # noqa: PLC0415
+        from crawlers.store.figures.runs import last_runs  # noqa: PLC0415
 
         try:
             with alone(self.path, _PATIENCE):

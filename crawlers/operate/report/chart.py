@@ -10,13 +10,13 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from crawlers.store.figures.formatting import amount
-from crawlers.store.figures.history import slots
+from crawlers.store.figures.series import slots
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from crawlers.store.figures.growth import Growth
-    from crawlers.store.figures.history import Columns, Lines, Slot, Values
+    from crawlers.store.figures.overview import Growth
+    from crawlers.store.figures.series import Columns, Lines, Slot, Values
 
     Point = tuple[float, float]
     """Position on the time axis from 0 to 100, value."""

@@ -16,7 +16,7 @@ from crawlers.operate.report import chart, text
 from crawlers.safety.redact import redact
 from crawlers.store.figures import formatting
 from crawlers.store.figures.files import Filter, files, write_csv
-from crawlers.store.figures.overview_data import overview
+from crawlers.store.figures.overview import overview
 from crawlers.store.figures.runs import time_left
 
 if TYPE_CHECKING:
@@ -97,7 +97,7 @@ def write(
     linked: str | None = None,
     complete: Callable[[dict[str, Any]], dict[str, Any]] | None = None,
 ) -> None:
-    """Write one self-contained HTML page; see `crawlers.store.figures.overview_data` for the other arguments.
+    """Write one self-contained HTML page; see `crawlers.store.figures.overview` for the other arguments.
 
     Args:
         linked: the name of the CSV file of `write_links`, which the page links.

@@ -16,8 +16,7 @@ from crawlers.operate.sources.project_context import project
 from crawlers.operate.sources.source import Listed
 from crawlers.safety.redact import redact
 from crawlers.store.figures.formatting import natural
-from crawlers.store.figures.source_status import NO_STATUS
-from crawlers.store.figures.sources import figures
+from crawlers.store.figures.overview import NO_STATUS, figures
 from crawlers.store.runs import last, sources
 
 if TYPE_CHECKING:
@@ -65,7 +64,7 @@ class AllSources:
 
         Args:
             names: the sources to return; by default all.
-            counted: the rows of `crawlers.store.figures.sources.sources` of those that are counted already.
+            counted: the rows of `crawlers.store.figures.overview.sources` of those that are counted already.
         """
         chosen = self.names if names is None else list(names)
         known = self._listed({name: self.tables[name] for name in chosen if name in self.tables})
@@ -106,7 +105,7 @@ def with_all(
     """Return the overview with all sources, or with a sentence, its ``mistake``, if sources.toml can't be read.
 
     Args:
-        overview: the result of `crawlers.store.figures.source_status.with_status`, which is not changed.
+        overview: the result of `crawlers.store.figures.overview.with_status`, which is not changed.
         names: the sources to return; by default all. The other arguments are those of `AllSources`.
     """
     known, mistake = readable(db, output, jobs, listed)
@@ -130,7 +129,7 @@ def with_sources(overview: dict[str, Any], rows: Iterable[dict[str, Any]]) -> di
     A table that is invalid and a source that waits for its review need attention, too.
 
     Args:
-        overview: the result of `crawlers.store.figures.source_status.with_status`, which is not changed.
+        overview: the result of `crawlers.store.figures.overview.with_status`, which is not changed.
         rows: of `AllSources.described`.
     """
     attention = {row["source"]: row for row in overview["attention"]}

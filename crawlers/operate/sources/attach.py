@@ -18,14 +18,14 @@ from crawlers.exceptions import OutputError, SourcesError
 from crawlers.operate.console import MISTAKE, print_error
 from crawlers.operate.sources.places import Places, idle
 from crawlers.records import moment
-from crawlers.safety import inside, json_lines, strict_json
+from crawlers.safety import inside, strict_json
 from crawlers.safety.names import safe
 from crawlers.safety.redact import one_line
-from crawlers.store import compacted
+from crawlers.store import lines
 from crawlers.store.figures.formatting import counted
-from crawlers.store.folder import JSONLines
-from crawlers.store.index.catch_up import catch_up
+from crawlers.store.index.index import catch_up
 from crawlers.store.index.manifest import FILE
+from crawlers.store.lines import JSONLines
 
 if TYPE_CHECKING:
     from crawlers.operate.sources.command import Call
@@ -119,8 +119,8 @@ class Manifest:
         self.last: dict[str, dict[Key, dict[str, Any]]] = defaultdict(dict)
         self.attached: set[tuple[Key, str, str]] = set()
         mentioned = {one for row in rows for one in (row.local, row.remote)}
-        for _, text in compacted.lines(folder, FILE):
-            entry = json_lines.entry(text)
+        for _, text in lines.read(folder, FILE):
+            entry = lines.entry(text)
             if entry and _is_line(entry) and entry["dataset_id"] in mentioned:
                 self._take(entry)
 
@@ -136,8 +136,8 @@ class Manifest:
 
     def current(self, row: Row) -> dict[Key, dict[str, Any]]:
         """Return the last lines of the documents that have the old id and are not withdrawn."""
-        lines = self.last.get(row.local, {})
-        return {key: line for key, line in lines.items() if line.get("status") != "withdrawn"}
+        documents = self.last.get(row.local, {})
+        return {key: line for key, line in documents.items() if line.get("status") != "withdrawn"}
 
     def body(self, line: dict[str, Any]) -> bytes:
         """Return the document of a line.

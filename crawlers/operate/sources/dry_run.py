@@ -15,7 +15,7 @@ from crawlers.extensions.public_hosts import NAME as PUBLIC_HOSTS
 from crawlers.operate.harvest.job import setting_text
 from crawlers.operate.notify import Notifications
 from crawlers.safety.redact import one_line, redact
-from crawlers.store.memory import recall, remember
+from crawlers.store.folder import recall, remember
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from crawlers.exceptions import SourcesError
 from crawlers.operate.harvest.job import jobdir
 from crawlers.safety.locks import LOCK, take
-from crawlers.store.runs.stored import at_work
+from crawlers.store.runs import at_work
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

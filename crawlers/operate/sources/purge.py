@@ -14,7 +14,7 @@ from crawlers.listing.spider import source_name
 from crawlers.operate.sources.places import Places, archive_of, idle
 from crawlers.safety.locks import LOCK
 from crawlers.store.figures.formatting import number, size
-from crawlers.store.index.catch_up import drop, sources_in
+from crawlers.store.index.index import drop, sources_in
 from crawlers.store.sources_file import tables, text
 
 if TYPE_CHECKING:

@@ -17,10 +17,10 @@ from crawlers.operate.console import print_error
 from crawlers.operate.harvest.ledger import NAMING, Ledger
 from crawlers.operate.sources import edit
 from crawlers.operate.sources.places import Places, archive_of, idle
-from crawlers.safety import inside, json_lines, strict_json
-from crawlers.store import timeseries
+from crawlers.safety import inside, strict_json
+from crawlers.store import lines, timeseries
 from crawlers.store.index import captures
-from crawlers.store.index.catch_up import catch_up, rebuild
+from crawlers.store.index.index import catch_up, rebuild
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -197,9 +197,9 @@ def _rewrite_series(renaming: Renaming, place: Places) -> None:
             new.writelines(_rewritten(renaming, old, file))
 
 
-def _rewritten(renaming: Renaming, lines: Any, file: str) -> Iterator[bytes]:
+def _rewritten(renaming: Renaming, old: Any, file: str) -> Iterator[bytes]:
     new_names, year = dict(renaming.names), Path(file).stem
-    for _, text in json_lines.lines(lines):
+    for _, text in lines.split(old):
         found = timeseries.observation(text, year)
         if found and found.subject in new_names:
             yield timeseries.line(found._replace(subject=new_names[found.subject]))
@@ -212,8 +212,8 @@ def _rewrite_captures(renaming: Renaming, place: Places) -> None:
         return
     new_names = dict(renaming.names)
     with inside.opened(place.folder, captures.FILE) as old, inside.replaced(place.folder, captures.FILE) as new:
-        for _, text in json_lines.lines(old):
-            entry = json_lines.entry(text)
+        for _, text in lines.split(old):
+            entry = lines.entry(text)
             if entry and str(entry.get("source")) in new_names:
                 new.write(strict_json.line(entry | {"source": place.name}))
             elif text is not None:

@@ -15,14 +15,13 @@ from crawlers.operate.sources.listing import listed
 from crawlers.operate.sources.places import Places, archive_of
 from crawlers.safety.redact import one_line
 from crawlers.store.figures.formatting import number
-from crawlers.store.figures.sources import counts
+from crawlers.store.figures.overview import counts
 from crawlers.store.index import catch_up
-from crawlers.store.index.counts import held
-from crawlers.store.index.database import NAME
-from crawlers.store.index.reader import connect, readable
+from crawlers.store.index.database import NAME, connect, readable
+from crawlers.store.run_text import counted, judged, minute
 from crawlers.store.runs import runs
-from crawlers.store.runs.words import counted, judged, minute
 from crawlers.store.sources_file import text
+from crawlers.store.timeseries import held
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

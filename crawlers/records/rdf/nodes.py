@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from crawlers.records.rdf.terms import Literal
+from crawlers.safety import sqlite
 from crawlers.safety.bounds import STATEMENTS
 
 if TYPE_CHECKING:
@@ -20,8 +21,6 @@ MAX_HELD = 800_000  # triples in memory, some 200 MB; a long text counts as seve
 _LONG = 256  # characters
 _WEIGHT = 2  # of a node, in triples
 _SCHEMA = """
-PRAGMA journal_mode = OFF;
-PRAGMA synchronous = OFF;
 PRAGMA cache_size = -65536;
 CREATE TABLE nodes (subject TEXT NOT NULL, node BLOB NOT NULL);
 """
@@ -91,16 +90,13 @@ class Nodes:
 
     def _spill(self) -> None:
         if self.db is None:
-            self.db = sqlite3.connect("", isolation_level=None)  # SQLite's own temporary file, gone with the process
-            self.db.executescript(_SCHEMA)
+            self.db = sqlite.temporary(_SCHEMA)
             self.hashes = bytearray(_MASK + 1)
         for subject in self.held:
             self.hashes[hash(subject) & _MASK] = 1
         rows = ((subject, marshal.dumps(_plain(node))) for subject, node in self.held.items())
-        with full_disk():
-            self.db.execute("BEGIN")
+        with full_disk(), sqlite.transaction(self.db):
             self.db.executemany("INSERT INTO nodes VALUES (?, ?)", rows)
-            self.db.execute("COMMIT")
         self.held = {}
 
     def filled(self) -> None:

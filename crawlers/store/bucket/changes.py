@@ -8,8 +8,8 @@ from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
 from crawlers.exceptions import StoreError
-from crawlers.safety import inside, json_lines
-from crawlers.store import compacted
+from crawlers.safety import inside
+from crawlers.store import lines
 from crawlers.store.bucket.contract import files as files_in
 from crawlers.store.bucket.contract import is_document, is_other
 from crawlers.store.bucket.packs import BYTES, MOST, Row
@@ -94,11 +94,11 @@ def _lines(documents: Documents, end: int) -> Iterator[_Line]:
     """Yield the lines of the manifest from an offset on, but for one that is being written."""
     if not (documents.folder / MANIFEST).exists():
         return
-    for length, line in compacted.lines(documents.folder, MANIFEST, end):
+    for length, line in lines.read(documents.folder, MANIFEST, end):
         if line is not None and not line.endswith(b"\n"):
             return
         end += length
-        entry = json_lines.entry(line) or {}
+        entry = lines.entry(line) or {}
         kind, dataset_id, file = (str(entry.get(name) or "") for name in ("kind", "dataset_id", "metadata_file"))
         resource_id = str(entry["resource_id"]) if entry.get("resource_id") else None
         yield _Line(end, (kind, dataset_id, resource_id), file) if dataset_id and is_document(file) else _Line(end)
@@ -146,7 +146,7 @@ def _is_same(status: os.stat_result, known: Stored | None) -> bool:
 
 def parts(documents: Documents) -> Iterator[Read]:
     """Yield the compressed parts of lines that the store lacks."""
-    files = [part for file in compacted.FILES for part in compacted.parts(documents.folder, file)]
+    files = [part for file in lines.FILES for part in lines.parts(documents.folder, file)]
     return _those(documents, files, documents.files.known(files))
 
 

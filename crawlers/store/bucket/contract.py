@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 from crawlers.exceptions import OutputError
 from crawlers.safety import inside
 from crawlers.safety.names import is_source
-from crawlers.store.memory import FILE as MEMORY
-from crawlers.store.runs.run import RUN
+from crawlers.store.folder import MEMORY
+from crawlers.store.runs import RUN
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 
 from crawlers.exceptions import StoreError
 from crawlers.safety import inside
-from crawlers.store import compacted
+from crawlers.store import lines
 from crawlers.store.bucket.contract import LINES
 from crawlers.store.bucket.documents import SCRATCH
 from crawlers.store.bucket.log import Growth
 from crawlers.store.bucket.state import Files, Growing, Grown
-from crawlers.store.folder import TAIL, tail
+from crawlers.store.lines import TAIL, tail
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -49,7 +49,7 @@ class Lines:
         known, segments = self.growing.get(file), self.growing.segments_after(file, growth)
         if not _reach(segments, growth.bytes):
             raise StoreError(f"{self.shelf.objects.address}: the log of [{self.shelf.source}] lacks lines of {file}.")
-        if self._parts(file) != compacted.parts(self.folder, file):
+        if self._parts(file) != lines.parts(self.folder, file):
             self.state.diverge()
         if known is None:
             self._append(file, segments, 0)
@@ -107,11 +107,11 @@ class Lines:
 
     def packed(self, file: str) -> int:
         """Return the bytes of the lines that are stored in compressed parts."""
-        return sum(compacted.length(self.folder, part) for part in self._parts(file))
+        return sum(lines.length(self.folder, part) for part in self._parts(file))
 
     def _parts(self, file: str) -> list[str]:
         """Return the compressed parts of a file that are stored."""
-        parts = compacted.parts(self.folder, file)
+        parts = lines.parts(self.folder, file)
         known = self.files.known(parts)
         return [part for part in parts if part in known]
 
@@ -152,7 +152,7 @@ class Lines:
     def _has_all(self, file: str) -> bool:
         known = self.growing.get(file)
         try:
-            here = inside.size(self.folder, file) + compacted.packed(self.folder, file)
+            here = inside.size(self.folder, file) + lines.packed(self.folder, file)
         except OSError:
             return False
         return known is None or here >= known.written

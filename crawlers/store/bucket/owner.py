@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Self
 from uuid import uuid4
 
 from crawlers.exceptions import TakenError
-from crawlers.store import compacted
+from crawlers.store import lines
 from crawlers.store.bucket import changes, running, summary
 from crawlers.store.bucket.committing import Committing
 from crawlers.store.bucket.replay import Replay
@@ -100,9 +100,9 @@ class Owner:
             raise TakenError(f"[{self.source}] is written by another process.")
         before = self.lease.before
         self.is_rebuilt = self.replay.is_rebuilt or self.committing.before != last
-        for file in compacted.FILES:
+        for file in lines.FILES:
             with suppress(OSError):  # a damaged part stays; its readers report it
-                compacted.finish(self.replay.folder, file)
+                lines.finish(self.replay.folder, file)
         was_closed = self.state.fact("closed", 0) == self.state.fact("owned", 0)
         self.state.note(owned=self.lease.fence)
         if before:
@@ -127,7 +127,7 @@ class Owner:
             chunk = changes.by_lines(documents, end)
             end, is_last = chunk.end, chunk.is_last
             ends = {changes.MANIFEST: self._place(chunk)}
-            now = {part: each for part, each in parts.items() if ends.get(compacted.file_of(part), 0) >= 0}
+            now = {part: each for part, each in parts.items() if ends.get(lines.file_of(part), 0) >= 0}
             parts = {part: each for part, each in parts.items() if part not in now}
             self._put(chunk.read, chunk.removed, ends, now)
         if is_end:
@@ -148,10 +148,9 @@ class Owner:
 
         A manifest that was rewritten is stored with its last lines: until then, none of it is.
         """
-        lines = self.replay.lines
         if not chunk.is_last and self.replay.tails.is_rewritten(changes.MANIFEST):
             return -1
-        return max(0, chunk.end - compacted.packed(lines.folder, changes.MANIFEST))
+        return max(0, chunk.end - lines.packed(self.replay.lines.folder, changes.MANIFEST))
 
     def _put(
         self,

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from crawlers.exceptions import DamagedSourceError, ExportError, hint
 from crawlers.store.index import Index
-from crawlers.store.index.stored_dataset import UNREADABLE, item, left_out
+from crawlers.store.index.documents import UNREADABLE, item, left_out
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

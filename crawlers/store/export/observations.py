@@ -7,8 +7,7 @@ from itertools import islice
 from typing import IO
 
 from crawlers.store.export.parquet import installed
-from crawlers.store.index.observations import number
-from crawlers.store.timeseries import COLUMNS, Observation, line
+from crawlers.store.timeseries import COLUMNS, Observation, line, number
 
 Writer = Callable[[Iterable[Observation], IO[bytes]], None]
 

@@ -7,13 +7,12 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from crawlers.safety import inside, strict_json
 from crawlers.safety.redact import one_line
+from crawlers.store import timeseries
 from crawlers.store.figures.formatting import amount, natural
-from crawlers.store.figures.history import Columns, Lines, slots
-from crawlers.store.figures.series import values
-from crawlers.store.index import observations
-from crawlers.store.index.reader import output_of
+from crawlers.store.figures.series import Columns, Lines, slots, values
+from crawlers.store.folder import json_object
+from crawlers.store.index.database import output_of
 
 if TYPE_CHECKING:
     import sqlite3
@@ -92,11 +91,7 @@ def profiles(db: sqlite3.Connection, source: str, kind: str) -> list[Row]:
     folder = output_of(db) / source
     rows = []
     for identifier, file in db.execute(_FILES, (source, kind)):
-        try:
-            document = strict_json.loads(inside.read(folder, file, _LARGEST))
-        except (OSError, ValueError):
-            continue
-        if isinstance(document, dict):
+        if document := json_object(folder, file, _LARGEST):
             rows.append(_row(identifier, document, KINDS[kind]))
     return sorted(rows, key=lambda row: (-row["size"], natural(row["name"])))
 
@@ -127,7 +122,7 @@ def _fact(document: Mapping[str, Any], name: str) -> Row:
 
 
 def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < observations.LARGEST
+    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < timeseries.LARGEST
 
 
 def _text(value: Any) -> str | None:
@@ -147,14 +142,14 @@ def _place(latitude: Any, longitude: Any) -> tuple[float, float] | None:
 
 def with_trends(db: sqlite3.Connection, source: str, kind: str, rows: Sequence[Row]) -> list[Row]:
     """Return rows with the figure that is drawn as a small line."""
-    days, figure = observations.days(db, source), next(iter(KINDS[kind].figures))
+    days, figure = timeseries.days(db, source), next(iter(KINDS[kind].figures))
     known = values(db, source, days, [figure], [row["id"] for row in rows])
     return [{**row, "trend": Lines(days, {figure: known[figure, row["id"]]})} for row in rows]
 
 
 def ecosystem(db: sqlite3.Connection, source: str, kind: str) -> Row:
     """Return what ``ecosystem.html`` shows of a source, without its table of profiles."""
-    rows, shown, days = profiles(db, source, kind), KINDS[kind], observations.days(db, source)
+    rows, shown, days = profiles(db, source, kind), KINDS[kind], timeseries.days(db, source)
     counts = Counter((row["state"], row["style"]) for row in rows)
     return {
         "source": source,
@@ -181,9 +176,9 @@ def with_profiles(db: sqlite3.Connection, source: str, kind: str) -> Row:
 
 def _turned(db: sqlite3.Connection, source: str, days: Sequence[str]) -> Iterator[Row]:
     """Yield the profiles that had another state on the last day but one, at most a few."""
-    before = {one.subject: one.value for one in observations.select(db, source, days[-2:-1], ["state"])}
+    before = {one.subject: one.value for one in timeseries.select(db, source, days[-2:-1], ["state"])}
     found = 0
-    for one in observations.select(db, source, days[-1:], ["state"]):
+    for one in timeseries.select(db, source, days[-1:], ["state"]):
         if before.get(one.subject, one.value) != one.value and found < _TURNED:
             found += 1
             states = (before[one.subject], one.value)
@@ -225,7 +220,7 @@ def _tallies(
     """
     found: dict[str, Counter[str]] = {}
     for slot in slots(days):
-        for value, number in observations.tally(db, source, slot.days[-1], metric):
+        for value, number in timeseries.tally(db, source, slot.days[-1], metric):
             found.setdefault(slot.days[-1], Counter())[name(value)] += number
     return found
 

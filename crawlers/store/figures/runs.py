@@ -3,16 +3,25 @@
 from __future__ import annotations
 
 import json
+import sqlite3
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from itertools import islice
+from typing import TYPE_CHECKING, Any, get_args
 
+from crawlers.exceptions import IndexUnreadableError
 from crawlers.records.moment import moment
 from crawlers.signals import OUTCOMES
-from crawlers.store.runs import Run
+from crawlers.store.folder import json_object
+from crawlers.store.index.database import connect
+from crawlers.store.index.reports import names
+from crawlers.store.runs import RUN, Run, State, name_order, sources
 
 if TYPE_CHECKING:
-    import sqlite3
     from collections.abc import Collection, Iterator, Mapping
+    from pathlib import Path
+
 
 _RUNS = """
     SELECT *,
@@ -114,3 +123,118 @@ def _run(row: dict[str, Any]) -> Run:
         why="" if reason in (None, "finished") else reason,
         details={"finish_reason": reason},
     )
+
+
+SOURCES = 10_000
+OPENED = 5
+"""How many reports of a source are opened to find a complete run, if the index knows the others."""
+REPORTS = 400
+"""How many are, if it does not: more than a year of nights."""
+_LARGEST_REPORT = 16 * 1024 * 1024  # bytes
+_SUCCESSFUL = ("complete", "partial")
+_VERDICTS = frozenset(get_args(State)) - {"pending", "running"}
+_LAST = "SELECT run, max(finished), count(*) AS count FROM runs WHERE source = ? GROUP BY verdict"
+
+
+@dataclass(frozen=True, slots=True)
+class LastRun:
+    """The last run of a source.
+
+    Args:
+        source: its folder's name.
+        report: of its last run.
+        finished: when that ended, in seconds since 1970.
+        complete: when its last complete run ended.
+        success: when its last complete or partial run ended.
+        datasets: how many datasets are on disk; ``None`` if no report says it.
+    """
+
+    source: str
+    report: dict[str, Any]
+    finished: float | None
+    complete: float | None
+    success: float | None
+    datasets: int | None
+
+
+def last_runs(output: Path, ended: dict[str, Any] | None = None) -> Iterator[LastRun]:
+    """Yield the last run of each source, by the reports on disk.
+
+    Args:
+        output: OUTPUT_DIR.
+        ended: the report of a run that may not be on disk: it crashed, or the disk is full.
+    """
+    there = set(islice((name for name in sources(output) if (output / name / "runs").is_dir()), SOURCES))
+    there |= {ended["source"]} if ended else set()
+    with _index(output) as db:
+        for name in sorted(there):
+            own = ended if ended and ended["source"] == name else None
+            reports = list(_reports(db, output / name, own))
+            if reports:
+                yield _last_run(name, reports)
+
+
+@contextmanager
+def _index(output: Path) -> Iterator[sqlite3.Connection | None]:
+    """Open the index; ``None`` if there is none that can be read."""
+    try:
+        db = connect(output)
+    except IndexUnreadableError:
+        yield None
+        return
+    with closing(db):
+        yield db
+
+
+def _last_run(source: str, reports: list[dict[str, Any]]) -> LastRun:
+    reports = sorted(reports, key=lambda report: str(report.get("finished")), reverse=True)  # one may be resumed late
+    counts = (report.get("datasets_on_disk") for report in reports)
+    return LastRun(
+        source,
+        reports[0],
+        _finished(reports[0]),
+        complete=next((_finished(report) for report in reports if report["verdict"] == "complete"), None),
+        success=next((_finished(report) for report in reports if report["verdict"] in _SUCCESSFUL), None),
+        datasets=next((count for count in counts if isinstance(count, int)), None),
+    )
+
+
+def _finished(report: dict[str, Any]) -> float | None:
+    found = moment(report.get("finished"))
+    return found.timestamp() if found else None
+
+
+def _reports(db: sqlite3.Connection | None, folder: Path, ended: dict[str, Any] | None) -> Iterator[dict[str, Any]]:
+    """Yield a source's reports, newest first, up to the last complete one; of older ones the last of each verdict.
+
+    Args:
+        db: the index; without it, more reports are opened.
+        folder: the source's.
+        ended: see `last_runs`.
+    """
+    runs = {name for name in names(folder) if RUN.fullmatch(name)}
+    own = {str(ended["run"]): ended} if ended and RUN.fullmatch(str(ended.get("run"))) else {}
+    newest = sorted({*runs, *own}, key=name_order, reverse=True)[:REPORTS]
+    for place, run in enumerate(newest):
+        if place == OPENED and db and (last := _last(db, folder.name, runs)):
+            yield from filter(None, (_read(folder, run) for run in last))
+            return
+        report = own.get(run) or _read(folder, run)
+        if report:
+            yield report
+            if report["verdict"] == "complete":
+                return
+
+
+def _last(db: sqlite3.Connection, source: str, runs: set[str]) -> list[str]:
+    """Return the run of each verdict that ended last; none if the index lacks one of the source's runs."""
+    try:
+        rows = db.execute(_LAST, (source,)).fetchall()
+    except sqlite3.DatabaseError:
+        return []
+    return [row["run"] for row in rows] if sum(row["count"] for row in rows) >= len(runs) else []
+
+
+def _read(folder: Path, run: str) -> dict[str, Any] | None:
+    report = json_object(folder, f"runs/{run}.json", _LARGEST_REPORT)
+    return report if report.get("verdict") in _VERDICTS else None

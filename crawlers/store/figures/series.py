@@ -3,15 +3,111 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from dataclasses import dataclass
+from datetime import date
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
-from crawlers.store.figures.history import POINTS, Columns, Lines, change, slots
-from crawlers.store.index import observations
+from crawlers.store import timeseries
+from crawlers.store.figures.formatting import amount
 from crawlers.store.timeseries import TEXTS
 
 if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Sequence
+
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    Values = Mapping[str, float]
+    """By day."""
+
+POINTS = 120  # places on the time axis
+_USUAL = 0.9  # of the intervals between days are at most as long as the usual one
+_APART = 1.5  # usual intervals, beyond which what was in between is not known
+
+
+@dataclass(frozen=True, slots=True)
+class Slot:
+    """A place on the time axis: a day, or several ones where there are more of them than places.
+
+    Args:
+        at: the last day's position, from 0 to 100.
+        is_apart: whether more time than usual passed without an observation before it, or in it.
+    """
+
+    days: Sequence[str]
+    at: float
+    is_apart: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Lines:
+    """Numbers that are drawn as lines over time.
+
+    Args:
+        days: those on which the source was observed, in order.
+        values: of each line, by its label; the first one is drawn strongest.
+    """
+
+    days: Sequence[str]
+    values: Mapping[str, Values]
+
+    @property
+    def is_drawn(self) -> bool:
+        """Return whether there are two days or more, and a value."""
+        return len(self.days) > 1 and any(self.values.values())
+
+
+@dataclass(frozen=True, slots=True)
+class Columns:
+    """Numbers that are drawn as stacked columns over time.
+
+    Args:
+        days: those on which the source was observed, in order.
+        values: by day, the number of each part; where several days share a place, the last one's.
+        styles: the style of each part, from the bottom.
+    """
+
+    days: Sequence[str]
+    values: Mapping[str, Values]
+    styles: Mapping[str, str]
+
+
+def slots(days: Sequence[str]) -> list[Slot]:
+    """Return the time axis of the days on which a source was observed.
+
+    >>> [(slot.at, slot.is_apart) for slot in slots(["2026-11-01", "2026-11-08", "2026-11-29"])]
+    [(0.0, False), (25.0, False), (100.0, True)]
+    """
+    numbers = [date.fromisoformat(day).toordinal() for day in days]
+    gaps = [0, *(later - earlier for earlier, later in pairwise(numbers))]
+    usual = sorted(gaps[1:])[int(_USUAL * (len(gaps) - 2))] if len(gaps) > 1 else 0
+    many = min(POINTS, len(days))
+    found = []
+    for begin, end in pairwise(len(days) * number // many for number in range(many + 1 if many else 0)):
+        at = 100 * (numbers[end - 1] - numbers[0]) / ((numbers[-1] - numbers[0]) or 1)
+        found.append(Slot(days[begin:end], at, max(gaps[begin:end]) > _APART * usual))
+    return found
+
+
+def change(values: Values) -> str:
+    """Return what the first and the last value of a series are, in a sentence.
+
+    >>> change({"2026-11-15": 20311, "2026-11-22": 20804}), change({"2026-11-15": 5})
+    ('From 20,311 on 2026-11-15 to 20,804 on 2026-11-22: +493.', '5 on 2026-11-15.')
+    """
+    if not values:
+        return ""
+    first, last = min(values), max(values)
+    end = f"{amount(values[last])} on {last}"
+    if first == last:
+        return f"{end}."
+    difference = values[last] - values[first]
+    sign = "+" if difference > 0 else ""
+    return f"From {amount(values[first])} on {first} to {end}: {sign}{amount(difference)}."
+
 
 Row = dict[str, Any]
 
@@ -27,8 +123,8 @@ def values(
 ) -> dict[tuple[str, str], dict[str, float]]:
     """Return the numbers of some metrics of some subjects, by both and by day."""
     found: dict[tuple[str, str], dict[str, float]] = defaultdict(dict)
-    for one in observations.select(db, source, days, metrics, subjects) if metrics and subjects else ():
-        number = observations.number(one)
+    for one in timeseries.select(db, source, days, metrics, subjects) if metrics and subjects else ():
+        number = timeseries.number(one)
         if number is not None:
             found[one.metric, one.subject][one.day] = number
     return found
@@ -42,7 +138,7 @@ def growth(db: sqlite3.Connection, names: Sequence[str]) -> list[Row]:
     """
     found: list[Row] = []
     for source in names[:_LOOKED_AT]:
-        days = observations.days(db, source)
+        days = timeseries.days(db, source)
         known = values(db, source, days, ["datasets"], [source])["datasets", source]
         if len(known) > 1 and len(found) < SOURCES:
             found.append(_chart(source, days, {source: known}))
@@ -55,7 +151,7 @@ def _chart(name: str, days: Sequence[str], known: dict[str, dict[str, float]]) -
 
 def source_charts(db: sqlite3.Connection, source: str) -> Row | None:
     """Return what ``series.html`` shows of a source; ``None`` if it was not observed on two days."""
-    days = observations.days(db, source)
+    days = timeseries.days(db, source)
     if len(days) < 2:
         return None
     known = values(db, source, days, ["datasets", "resources", *_CHANGES], [source])
@@ -87,7 +183,7 @@ def _largest(db: sqlite3.Connection, source: str, days: Sequence[str], prefix: s
     """Return a line for each of the parts of a metric that were the largest on the last day that has some."""
     last: list[tuple[float, str]] = []
     for day in reversed(days):
-        parts = [metric for metric in observations.metrics(db, source, [day]) if metric.startswith(prefix)]
+        parts = [metric for metric in timeseries.metrics(db, source, [day]) if metric.startswith(prefix)]
         if parts:
             numbers = values(db, source, [day], parts, [source])
             last = sorted((-numbers[part, source].get(day, 0), part) for part in parts)[:_PARTS]
@@ -99,8 +195,8 @@ def _largest(db: sqlite3.Connection, source: str, days: Sequence[str], prefix: s
 
 def profile_charts(db: sqlite3.Connection, source: str, subject: str) -> Row:
     """Return what ``profile.html`` shows of a profile over time: a chart for each number, and its states."""
-    days = observations.days(db, source)
-    metrics = observations.metrics(db, source, days[-POINTS:])
+    days = timeseries.days(db, source)
+    metrics = timeseries.metrics(db, source, days[-POINTS:])
     known = values(db, source, days, metrics, [subject])
     changing = [metric for metric in metrics if len(set(known[metric, subject].values())) > 1]
     return {
@@ -121,7 +217,7 @@ def _heading(metric: str) -> str:
 def _turns(db: sqlite3.Connection, source: str, days: Sequence[str], subject: str, metric: str) -> list[Row]:
     """Return the days on which a text changed, the last first."""
     found: list[Row] = []
-    for one in observations.select(db, source, days, [metric], [subject]):
+    for one in timeseries.select(db, source, days, [metric], [subject]):
         if not found or found[-1]["value"] != one.value:
             found.append({"metric": _heading(metric), "value": one.value.replace("_", " "), "since": one.day})
         found[-1]["until"] = one.day

@@ -6,14 +6,14 @@ from collections import defaultdict
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
-from crawlers.store.index import full_text
-from crawlers.store.index.description import DATASET, RESOURCE, Description, Row
+from crawlers.store.index import search
+from crawlers.store.index.known import DATASET, RESOURCE, Description, Row
 
 if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Collection, Iterable, Iterator
 
-    from crawlers.store.index.documents import Key, Known
+    from crawlers.store.index.known import Key, Known
 
 DOCUMENTS = 500  # in a transaction: short ones, so that crawls of other sources do not wait
 _RESOURCES = 20  # weigh as much as a document
@@ -123,7 +123,7 @@ class Batch:
         The caller begins the transaction.
         """
         before, self.descriptions = self.descriptions, {}
-        for dataset_id, sha256, withdrawn in full_text.of_datasets(db, _NOW, self.source, before):
+        for dataset_id, sha256, withdrawn in search.of_datasets(db, _NOW, self.source, before):
             dataset, resources = before[dataset_id]
             if sha256 == dataset[_OF_SHA256]:
                 row = (*dataset[:_OF_WITHDRAWN], withdrawn, *dataset[_OF_WITHDRAWN + 1 :])
@@ -135,7 +135,7 @@ class Batch:
         _write_documents(db, self)
         withdrawn = list(self._withdrawn())
         if self.descriptions or withdrawn:
-            with full_text.changing(db, self.source, {*self.descriptions, *(row[2] for row in withdrawn)}) as is_known:
+            with search.changing(db, self.source, {*self.descriptions, *(row[2] for row in withdrawn)}) as is_known:
                 _write_datasets(db, self.descriptions.values(), is_known=is_known)
                 db.executemany(_WITHDRAWN, withdrawn)
             db.execute(_CHANGED, (self.source,))

@@ -3,31 +3,26 @@
 from __future__ import annotations
 
 import json
-import logging
 import re
 from collections import Counter
 from dataclasses import fields
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from crawlers.items import Capture
 from crawlers.records.addresses import host
-from crawlers.safety import inside, json_lines
 from crawlers.safety.redact import writable
-from crawlers.store.folder import tail
-from crawlers.store.index import new_lines
+from crawlers.store import lines
+from crawlers.store.index.database import ROWS, Followed
 
 if TYPE_CHECKING:
     import sqlite3
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Mapping
     from pathlib import Path
 
     from crawlers.store.index.database import Database
 
     Key = tuple[str, str, str]
     """Dataset id, resource id, address."""
-
-logger = logging.getLogger(__name__)
 
 FILE = "captures.jsonl"
 FIELDS = tuple(field.name for field in fields(Capture) if field.name != "body")
@@ -45,8 +40,6 @@ _PATTERNS = {
     **dict.fromkeys(("time", "kept_at", "first_failure", "last_success", "fresh_until"), _MOMENT),
 }
 _KEY = "source = ? AND dataset_id = ? AND resource_id = ? AND url = ?"
-_READ_TO = "SELECT bytes, tail FROM captures_read WHERE source = ?"
-_STORE = "INSERT OR REPLACE INTO captures_read VALUES (?, ?, ?)"
 _IS_NO_MORE_LAST = f"UPDATE captures SET is_last = 0 WHERE {_KEY} AND is_last"  # noqa: S608
 _INSERT = f"""
 INSERT OR REPLACE INTO captures ({", ".join(FIELDS)}, host, is_last) VALUES ({", ".join("?" * len(FIELDS))}, ?, 1)
@@ -57,6 +50,8 @@ _HAS_BLOB = """
 SELECT 1 FROM captures WHERE sha256 = ?1 AND source = ?2
 UNION ALL SELECT 1 FROM documents WHERE source = ?2 AND kind = 'file' AND sha256 = ?1 LIMIT 1
 """
+CAPTURES = Followed(FILE, "captures")
+"""captures.jsonl, which the table follows."""
 
 
 class Captures:
@@ -72,7 +67,7 @@ class Captures:
     @property
     def is_full(self) -> bool:
         """Whether it is time to write."""
-        return len(self.waiting) >= new_lines.ROWS
+        return len(self.waiting) >= ROWS
 
     def put(self, line: Mapping[str, Any]) -> None:
         """Remember a capture, after its line is in captures.jsonl."""
@@ -105,7 +100,7 @@ class Captures:
         """
         if self.waiting:
             _insert(db, self.waiting)
-            _note(db, folder, size(folder))
+            CAPTURES.note(db, folder, CAPTURES.size(folder))
 
     def clear(self) -> None:
         """Forget what has been written."""
@@ -128,60 +123,21 @@ def line(found: Capture) -> dict[str, Any]:
     return {name: getattr(found, name) for name in FIELDS}
 
 
-def size(folder: Path) -> int:
-    """Return the bytes of captures.jsonl; 0 if there is none."""
-    try:
-        return inside.size(folder, FILE)
-    except FileNotFoundError:
-        return 0
-
-
-def read_to(db: sqlite3.Connection, folder: Path) -> int | None:
-    """Return how many bytes of captures.jsonl the index has read; ``None`` if it has read another file."""
-    covered, before = db.execute(_READ_TO, (folder.name,)).fetchone() or (0, b"")
-    return covered if 0 <= covered <= size(folder) and before == tail(folder, FILE, covered) else None
-
-
 def catch_up(db: sqlite3.Connection, folder: Path) -> None:
     """Read what captures.jsonl has and the index lacks; all of it if the file is another one."""
-    new_lines.store(
-        db,
-        "captures",
-        folder.name,
-        span=(read_to(db, folder), size(folder)),
-        lines=partial(_lines, folder),
-        put=partial(_insert, db),
-        note=partial(_note, db, folder),
-    )
+    CAPTURES.catch_up(db, folder, lambda text: _entry(text, folder.name), lambda found: _insert(db, found))
 
 
-def _insert(db: sqlite3.Connection, lines: Iterable[Mapping[str, Any]]) -> None:
-    for entry in lines:
+def _insert(db: sqlite3.Connection, found: Iterable[Mapping[str, Any]]) -> None:
+    for entry in found:
         db.execute(_IS_NO_MORE_LAST, tuple(entry[name] for name in ("source", "dataset_id", "resource_id", "url")))
         row = (json.dumps(entry[name]) if name in _LISTS else entry[name] for name in FIELDS)
         db.execute(_INSERT, (*row, host(entry["url"])))
 
 
-def _note(db: sqlite3.Connection, folder: Path, end: int) -> None:
-    db.execute(_STORE, (folder.name, end, tail(folder, FILE, end)))
-
-
-def _lines(folder: Path, offset: int) -> Iterator[tuple[int, dict[str, Any] | None]]:
-    """Yield where each line ends and the capture in it; ``None`` for a line that no crawl wrote."""
-    with inside.opened(folder, FILE) as file:
-        offset = json_lines.line_start(file, offset)
-        file.seek(offset)
-        damaged = 0
-        for length, text in json_lines.lines(file):
-            offset += length
-            found = _entry(json_lines.entry(text and writable(text)), folder.name)  # earlier versions wrote logins
-            damaged += found is None
-            yield offset, found
-    if damaged:
-        logger.warning("%s: %s", folder / FILE, json_lines.left_out(damaged))
-
-
-def _entry(entry: dict[str, Any] | None, source: str) -> dict[str, Any] | None:
+def _entry(text: bytes | None, source: str) -> dict[str, Any] | None:
+    """Return the capture of a line; ``None`` for a line that no crawl wrote."""
+    entry = lines.entry(text and writable(text))  # earlier versions wrote logins
     if entry is None or entry.get("source") != source:
         return None
     found = {name: entry.get(name) for name in FIELDS}
@@ -191,15 +147,15 @@ def _entry(entry: dict[str, Any] | None, source: str) -> dict[str, Any] | None:
 def _is_valid(name: str, value: Any) -> bool:
     """Return whether a crawl can have written a value of a field: `Capture` has the types."""
     if name in _LISTS:
-        return isinstance(value, list) and all(map(_is_pair if name == "headers" else json_lines.is_text, value))
+        return isinstance(value, list) and all(map(_is_pair if name == "headers" else lines.is_text, value))
     if value is None:
         return name not in _REQUIRED
     if name == "is_broken":
         return isinstance(value, bool)
     if name in _NUMBERS:
         return type(value) is int and 0 <= value < _LARGEST
-    return json_lines.is_text(value) and (name not in _PATTERNS or bool(_PATTERNS[name].fullmatch(value)))
+    return lines.is_text(value) and (name not in _PATTERNS or bool(_PATTERNS[name].fullmatch(value)))
 
 
 def _is_pair(value: Any) -> bool:
-    return isinstance(value, list) and len(value) == 2 and all(map(json_lines.is_text, value))
+    return isinstance(value, list) and len(value) == 2 and all(map(lines.is_text, value))

@@ -4,27 +4,26 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any
 
 from crawlers import kind as kinds
-from crawlers.items import Document, Kind, Status
+from crawlers.items import Kind
 from crawlers.safety import inside, strict_json
-from crawlers.safety.redact import has_login, without_logins
-from crawlers.store.index.description import Description
-from crawlers.store.index.full_text import of_datasets
+from crawlers.safety.redact import has_login, without_logins, writable
+from crawlers.store.index import reports
+from crawlers.store.index.known import Held, Key, Known, Record
+from crawlers.store.index.search import of_datasets
 
 if TYPE_CHECKING:
     import sqlite3
-    from collections.abc import Collection, Iterator, Mapping
+    from collections.abc import Collection, Iterator
     from pathlib import Path
 
+    from crawlers.items import Dataset
     from crawlers.records.volatile import Volatile
     from crawlers.store.index.batch import Batch
     from crawlers.store.index.database import Database
 
-Key = tuple[str, str, str]
-"""Kind, dataset id, resource id or ""."""
 
 _PAGE = 500  # datasets read in one query
 _KNOWN = "file, sha256, bytes, metadata_modified, status, run, last_seen, metadata_source, metadata_url, renamed_from"
@@ -72,88 +71,6 @@ AND d.dataset_id IN (SELECT value FROM json_each(?)) AND ({lacks})
 """
 
 
-@dataclass(frozen=True, slots=True)
-class Known:
-    """A document on disk, as the manifest's last line about it describes it."""
-
-    file: str
-    """Relative to the source's folder."""
-    sha256: str
-    bytes: int
-    metadata_modified: str | None
-    status: Status
-    run: str
-    """The run that wrote it, or marked it."""
-    seen: str
-    """When the portal last had it."""
-    metadata_source: str | None = None
-    metadata_url: str | None = None
-    renamed_from: str | None = None
-    """The id that the document has within, until a crawl writes it again: its dataset was attached to another one."""
-
-
-class Line(NamedTuple):
-    """A line of the manifest.
-
-    Args:
-        time: when it was written.
-        body: its bytes.
-    """
-
-    time: str
-    body: bytes = b""
-
-    @classmethod
-    def from_entry(cls, entry: Mapping[str, Any]) -> Self:
-        return cls(entry["time"], strict_json.line(entry))
-
-
-class Outcome(NamedTuple):
-    """The outcome of a run for one document.
-
-    Args:
-        key: the document's.
-        known: what is known of it now.
-        status: its outcome in this run.
-        is_fallback: whether it stands in for one that the portal does not give.
-        line: its new line in the manifest; ``None`` if it has none.
-        description: of the dataset that it describes, if that is new.
-    """
-
-    key: Key
-    known: Known
-    status: Status
-    is_fallback: bool = False
-    line: Line | None = None
-    description: Description | None = None
-
-
-class Held(NamedTuple):
-    """A dataset or a profile that is not withdrawn, and where its record came from."""
-
-    dataset_id: str
-    file: str
-    """Relative to the source's folder."""
-    seen: str
-    metadata_source: str | None
-    metadata_url: str | None
-    metadata_modified: str | None
-    renamed_from: str | None = None
-    """As in `Known`."""
-
-
-class Record(NamedTuple):
-    """A document as the portal gives it now."""
-
-    file: str
-    """Its name on disk, relative to the source's folder."""
-    sha256: str
-    document: Document | bytes | None
-    stamp: str | None
-    """The source's own."""
-    metadata_source: str | None = None
-
-
 class Documents:
     """The documents of one source: those that wait to be written, then those in index.sqlite.
 
@@ -163,7 +80,7 @@ class Documents:
         folder: the source's.
 
     Attributes:
-        differing: files that are not what the manifest says, and their documents (`crawlers.store.open_batch`).
+        differing: files that are not what the manifest says, and their documents (`crawlers.store.comparison`).
         are_hashed: whether a file is compared by its SHA-256, too, not by its size alone: VERIFY_DOCUMENTS.
         keeps_counters: whether a counter that moved makes a record another one.
     """
@@ -358,3 +275,47 @@ def _is_same_but_for(stamp: str | None, volatile: Volatile, before: dict[str, An
         return volatile.essence(before, stamps) == volatile.essence(now, stamps)
     except RecursionError:
         return False
+
+
+UNREADABLE = (OSError, *kinds.UNREADABLE)
+"""What `item` raises if the document cannot be read."""
+
+
+def item(folder: Path, dataset_id: str, known: Known | Held) -> Dataset:
+    """Return the item that a document was written from, with the document and what its spider and operator change.
+
+    Args:
+        folder: the source's.
+        dataset_id: the dataset's.
+        known: the document.
+
+    Raises:
+        OSError, ValueError, AnswerError, SyntaxError: see `UNREADABLE`.
+    """
+    body = writable(inside.read(folder, known.file))  # an earlier version wrote logins, too
+    document = body if known.file.endswith(".xml") else strict_json.loads(body)
+    found = kinds.dataset(
+        document,
+        source=folder.name,
+        id=known.renamed_from or dataset_id,
+        metadata_source=known.metadata_source,
+        metadata_url=known.metadata_url,
+        retrieved=known.seen,
+    )
+    found.id, found.document = dataset_id, document
+    for resource in found.resources:
+        resource.dataset_id = dataset_id
+    for amend in reports.amendments(folder):
+        amend(found)
+    return found
+
+
+def left_out(folder: Path, known: Known | Held, error: Exception) -> str:
+    """Return the sentence that says which document is left out, and why."""
+    return f"{folder.name}: {known.file} is left out: {_reason(error)}."
+
+
+def _reason(error: Exception) -> str:
+    if isinstance(error, OSError):
+        return error.strerror or str(error)
+    return f"it is no JSON ({error})" if isinstance(error, json.JSONDecodeError | UnicodeDecodeError) else str(error)

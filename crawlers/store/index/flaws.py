@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import logging
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from crawlers.safety import json_lines
-from crawlers.store import compacted
-from crawlers.store.index import new_lines
-from crawlers.store.index.full_text import of_datasets
+from crawlers.store import lines
+from crawlers.store.index.database import ROWS, Followed
+from crawlers.store.index.search import of_datasets
 
 if TYPE_CHECKING:
     import sqlite3
-    from collections.abc import Collection, Iterable, Iterator, Mapping
+    from collections.abc import Collection, Iterable, Mapping
     from pathlib import Path
 
     from crawlers.store.index.database import Database
@@ -21,8 +18,6 @@ if TYPE_CHECKING:
     Key = tuple[str, str, str, str]
     """Dataset id ("" of a flaw of the source), resource id or "", field, kind: what a flaw is known by."""
     Line = Mapping[str, Any]
-
-logger = logging.getLogger(__name__)
 
 FILE = "flaws.jsonl"
 
@@ -37,9 +32,9 @@ _GONE = """
 SELECT f.dataset_id, f.resource_id, f.field, f.kind FROM flaws f JOIN documents d ON d.source = f.source
 AND d.kind = ?2 AND d.dataset_id = f.dataset_id AND d.resource_id = '' WHERE f.source = ?1 AND d.status = 'withdrawn'
 """
-_READ_TO = "SELECT bytes, tail FROM flaws_read WHERE source = ?"
-_STORE = "INSERT OR REPLACE INTO flaws_read VALUES (?, ?, ?)"
-_MOVED = "UPDATE flaws_read SET tail = ? WHERE source = ? AND bytes = ?"
+
+FLAWS = Followed(FILE, "flaws")
+"""flaws.jsonl, which the table follows."""
 
 
 class Flaws:
@@ -53,11 +48,11 @@ class Flaws:
     @property
     def is_full(self) -> bool:
         """Whether it is time to write."""
-        return len(self.waiting) >= new_lines.ROWS
+        return len(self.waiting) >= ROWS
 
-    def put(self, lines: Iterable[Line]) -> None:
+    def put(self, found: Iterable[Line]) -> None:
         """Remember flaws that appeared or are gone, after their lines are in flaws.jsonl."""
-        self.waiting.update((key(line), line) for line in lines)
+        self.waiting.update((key(line), line) for line in found)
 
     def of(self, ids: Collection[str]) -> set[Key]:
         """Return the flaws of some datasets that stand, in one query.
@@ -90,7 +85,7 @@ class Flaws:
         """
         if self.waiting:
             _apply(db, folder.name, self.waiting.values())
-            _note(db, folder, size(folder))
+            FLAWS.note(db, folder, FLAWS.size(folder))
 
     def clear(self) -> None:
         """Forget what has been written."""
@@ -102,63 +97,24 @@ def key(line: Line) -> Key:
     return line.get("dataset_id") or "", line.get("resource_id") or "", line.get("field") or "", line["kind"]
 
 
-def size(folder: Path) -> int:
-    """Return the bytes of all lines of a source's flaws.jsonl; 0 if there is none."""
-    return compacted.size(folder, FILE)
-
-
-def read_to(db: sqlite3.Connection, folder: Path) -> int | None:
-    """Return how many bytes of flaws.jsonl the index has read; ``None`` if it has read another file."""
-    covered, before = db.execute(_READ_TO, (folder.name,)).fetchone() or (0, b"")
-    return covered if 0 <= covered <= size(folder) and before == compacted.mark(folder, FILE, covered) else None
-
-
-def moved(db: sqlite3.Connection, folder: Path) -> None:
-    """Note that lines are in another file now; an index that had not read all of them reads them again."""
-    end = size(folder)
-    db.execute(_MOVED, (compacted.mark(folder, FILE, end), folder.name, end))
-
-
 def catch_up(db: sqlite3.Connection, folder: Path) -> None:
     """Read what flaws.jsonl has and the index lacks; all of it if the file is another one."""
-    new_lines.store(
-        db,
-        "flaws",
-        folder.name,
-        span=(read_to(db, folder), size(folder)),
-        lines=partial(_lines, folder),
-        put=partial(_apply, db, folder.name),
-        note=partial(_note, db, folder),
-    )
+    FLAWS.catch_up(db, folder, _flaw, lambda found: _apply(db, folder.name, found))
 
 
-def _apply(db: sqlite3.Connection, source: str, lines: Iterable[Line]) -> None:
-    for line in lines:
+def _apply(db: sqlite3.Connection, source: str, found: Iterable[Line]) -> None:
+    for line in found:
         if line["status"] == "gone":
             db.execute(_DROP, (source, *key(line)))
         else:
             db.execute(_PUT, (source, *key(line), *(line.get(name) for name in _COLUMNS[len(_KEY) :])))
 
 
-def _note(db: sqlite3.Connection, folder: Path, end: int) -> None:
-    db.execute(_STORE, (folder.name, end, compacted.mark(folder, FILE, end)))
-
-
-def _lines(folder: Path, offset: int) -> Iterator[tuple[int, Line | None]]:
-    """Yield where each line ends and the flaw in it; ``None`` for a line that no crawl wrote."""
-    damaged = 0
-    for length, text in compacted.lines(folder, FILE, offset):
-        offset += length
-        line = json_lines.entry(text)
-        is_valid = line is not None and _is_valid(line)
-        damaged += not is_valid
-        yield offset, line if is_valid else None
-    if damaged:
-        logger.warning("%s: %s", folder / FILE, json_lines.left_out(damaged))
-
-
-def _is_valid(line: Line) -> bool:
-    """Return whether a crawl can have written a line: others may write into the folder."""
-    if line.get("status") not in ("new", "gone") or not all(isinstance(line.get(name), str) for name in _REQUIRED):
-        return False
-    return all(text is None or json_lines.is_text(text) for text in map(line.get, _COLUMNS))
+def _flaw(text: bytes | None) -> Line | None:
+    """Return the flaw of a line; ``None`` for a line that no crawl wrote."""
+    line = lines.entry(text)
+    if line is None or line.get("status") not in ("new", "gone"):
+        return None
+    if not all(isinstance(line.get(name), str) for name in _REQUIRED):
+        return None
+    return line if all(value is None or lines.is_text(value) for value in map(line.get, _COLUMNS)) else None

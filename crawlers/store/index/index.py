@@ -1,35 +1,49 @@
-"""The extension that keeps index.sqlite up to date with one source while it is crawled."""
+"""index.sqlite kept up to date with what is on disk: by a crawl, for its source, and by those who read it, for all."""
 
 from __future__ import annotations
 
+import hashlib
 import logging
+import os
 import sqlite3
-from contextlib import suppress
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
+from weakref import WeakKeyDictionary
 
 from scrapy import signals
 from scrapy.exceptions import NotConfigured
+from scrapy.spidermiddlewares.base import BaseSpiderMiddleware
 
-from crawlers.components.ledger import Job
-from crawlers.exceptions import DamagedSourceError, FiguresError
-from crawlers.store.index import captures, flaws, manifest, observations, reports
+from crawlers.components.ledger import Job, Records
+from crawlers.exceptions import DamagedSourceError, FiguresError, IndexUnreadableError, OutputError
+from crawlers.items import Dataset
+from crawlers.records import moment
+from crawlers.safety import strict_json
+from crawlers.safety.locks import is_crawled
+from crawlers.safety.names import Names, is_source
+from crawlers.safety.sqlite import identity, transaction
+from crawlers.store import timeseries
+from crawlers.store.index import captures, flaws, manifest, reports
 from crawlers.store.index.batch import Batch
-from crawlers.store.index.captures import Captures
-from crawlers.store.index.complete_runs import CompleteRuns, mark_seen, remember
-from crawlers.store.index.database import PATIENT, Database, reading, transaction, usable
-from crawlers.store.index.description import describe as describe_item
-from crawlers.store.index.documents import Documents, Known, Line, Outcome, without_exports
-from crawlers.store.index.flaws import Flaws
+from crawlers.store.index.captures import CAPTURES, Captures
+from crawlers.store.index.database import NAME, PATIENT, Database, connect, forget, readable, reading, usable
+from crawlers.store.index.documents import Documents, without_exports
+from crawlers.store.index.flaws import FLAWS, Flaws
+from crawlers.store.index.known import Known, Line, Outcome, Record
+from crawlers.store.index.known import describe as describe_item
 from crawlers.store.index.missing_descriptions import describe
-from crawlers.store.index.removal import forget
+from crawlers.store.index.reports import CompleteRuns, mark_seen, remember
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping
 
+    from scrapy import Request
     from scrapy.crawler import Crawler
+    from scrapy.http import Response
 
-    from crawlers.items import Dataset
+    from crawlers.store.index.known import Known
+
 
 logger = logging.getLogger(__name__)
 
@@ -211,7 +225,7 @@ class Index:
             manifest.read(db, self.folder, begin)
         captures.catch_up(db, self.folder)
         flaws.catch_up(db, self.folder)
-        observations.catch_up(db, self.folder)
+        timeseries.catch_up(db, self.folder)
         reports.update(db, self.folder)
 
     def describe(self, lost: Callable[[str], None]) -> None:
@@ -249,7 +263,7 @@ class Index:
         try:
             (count,) = self.database.rows(_MANY, (self.source, LARGE))[0]
             if count == LARGE:
-                from crawlers.store.columns.cache import update  # noqa: PLC0415 -- takes 0.1 s, and few crawls need it
+                from crawlers.store.columns import update  # noqa: PLC0415 -- takes 0.1 s, and few crawls need it
 
                 update(self.database.db, self.folder.parent, [self.source])
         except (FiguresError, OSError, sqlite3.Error) as error:
@@ -263,3 +277,252 @@ class Index:
         with suppress(sqlite3.DatabaseError):
             self.database.empty_log()
         self.database.db.close()
+
+
+PATIENCE = 10.0  # seconds that a reader waits for another writer
+_SOURCES = "SELECT source FROM sources"
+_DESCRIBED = "SELECT described FROM sources WHERE source = ?"
+
+
+def catch_up(
+    output: Path, lost: Callable[[str], None] = logger.warning, named: Collection[str] | None = None
+) -> list[str]:
+    """Bring index.sqlite up to date with every source in OUTPUT_DIR; those that are being crawled do so themselves.
+
+    Nothing is written if every source is up to date. Without a source, no index is made. A source whose files can't be
+    read stays as the index has it.
+
+    Args:
+        output: OUTPUT_DIR.
+        lost: called with a sentence for each document that cannot be read (the others follow), for each source that
+            cannot, and for an index that is behind, and can be read but not written.
+        named: the sources to bring up to date; all, if there are none or one of them does not exist.
+
+    Returns:
+        the sources that can't be read.
+
+    Raises:
+        OutputError: there is no index that can be read, and none can be made.
+    """
+    sources = sources_in(output)
+    asked = named if named and set(named) <= set(sources) else sources
+    damaged: dict[str, str] = {}
+    if not sources and not (output / NAME).exists():
+        return []
+    try:
+        with usable(output):
+            before = identity(output / NAME)
+            damaged |= _bring_up(output, sources, asked, lost)
+            if before and before != identity(output / NAME):  # it was damaged: the new one lacks the other sources
+                damaged |= _bring_up(output, sources, sources, lost)
+    except OutputError as error:
+        try:
+            connect(output).close()
+        except IndexUnreadableError:
+            raise error from None
+        lost(f"{error} It is behind: what follows may be old.")
+    for sentence in damaged.values():
+        lost(sentence)
+    return list(damaged)
+
+
+def rebuild(output: Path, source: str, lost: Callable[[str], None]) -> int:
+    """Read all that a source has on disk into the index, also what only its run reports know; return its datasets.
+
+    Args:
+        lost: called with a sentence for each document that cannot be read; the others follow.
+
+    Raises:
+        OutputError: the index cannot be used.
+    """
+    index = Index(output, source)
+    try:
+        with usable(output):
+            index.runs.read_reports()
+            index.describe(lost)
+            return sum(1 for _ in index.documents.held())
+    finally:
+        index.close()
+
+
+def drop(output: Path, sources: Collection[str]) -> None:
+    """Delete the rows of sources that have no folder any more, and what figures have of them.
+
+    Raises:
+        OutputError: the index cannot be used.
+    """
+    _forget_columns(output, sources)
+    if not (output / NAME).exists():
+        return
+    with usable(output), closing(Database(output, patience=PATIENCE).db) as db:
+        for source in sources:
+            forget(db, source)
+
+
+def _forget_columns(output: Path, sources: Collection[str]) -> None:
+    from crawlers.store import columns  # noqa: PLC0415 -- sources are seldom removed
+
+    columns.forget(output, sources)
+
+
+def moved(output: Path, source: str) -> None:
+    """Note that lines of a source's manifest are in another file now; the index, if there is one, has read them all.
+
+    Raises:
+        OutputError: the index cannot be used.
+    """
+    if (output / NAME).exists():
+        with usable(output), closing(Database(output, patience=PATIENCE).db) as db, transaction(db):
+            manifest.moved(db, output / source)
+            FLAWS.moved(db, output / source)
+
+
+def _bring_up(output: Path, sources: list[str], asked: Collection[str], lost: Callable[[str], None]) -> dict[str, str]:
+    """Return why sources can't be read, by their names; the others are brought up to date."""
+    late, gone = _late(output, [source for source in asked if not is_crawled(output / source)], sources)
+    damaged = {}
+    for source in late:
+        try:
+            index = Index(output, source, PATIENCE, tell=lost)
+        except DamagedSourceError as error:
+            damaged[source] = str(error)
+            continue
+        try:
+            index.describe(lost)
+        except DamagedSourceError as error:
+            damaged[source] = str(error)
+        finally:
+            index.close()
+    damaged |= _replaced(output, gone)
+    gone = [source for source in gone if source not in damaged]
+    if gone:
+        with closing(Database(output, patience=PATIENCE).db) as db:
+            for source in gone:
+                forget(db, source)
+        _forget_columns(output, gone)
+    return damaged
+
+
+def _late(output: Path, idle: list[str], sources: list[str]) -> tuple[list[str], list[str]]:
+    """Return the sources that the index is behind of, and those without a folder."""
+    try:
+        with readable(output), closing(connect(output)) as db:
+            gone = [source for (source,) in db.execute(_SOURCES) if source not in sources]
+            late = [source for source in idle if _may_be_behind(db, output / source)]
+            return late, gone
+    except IndexUnreadableError:
+        return idle, []
+
+
+def _may_be_behind(db: sqlite3.Connection, folder: Path) -> bool:
+    try:
+        return is_behind(db, folder)
+    except OSError:
+        return True
+
+
+def is_behind(db: sqlite3.Connection, folder: Path) -> bool:
+    """Return whether the index lacks something of a source, or has a report that is gone; takes no lock."""
+    described = db.execute(_DESCRIBED, (folder.name,)).fetchone()
+    if not described or not described[0] or manifest.read_to(db, folder) != manifest.size(folder):
+        return True
+    if any(file.is_behind(db, folder) for file in (CAPTURES, FLAWS)):
+        return True
+    return timeseries.is_behind(db, folder) or reports.is_behind(db, folder)
+
+
+def replaced(output: Path) -> dict[str, str]:
+    """Return why sources that the index knows can't be read, by their names: something else is where their folder was.
+
+    `sources_in` does not know of them. The index is opened only if there may be such: SQLite makes files for it.
+    """
+    if not _replaced(output, [path.name for path in output.glob("[!.]*") if is_source(path.name)]):
+        return {}
+    try:
+        with readable(output), closing(connect(output)) as db:
+            return _replaced(output, [source for (source,) in db.execute(_SOURCES)])
+    except IndexUnreadableError:
+        return {}
+
+
+def _replaced(output: Path, sources: Collection[str]) -> dict[str, str]:
+    return {
+        source: f"{source}: {output / source} is not a folder: restore it from a backup, or remove it."
+        for source in sources
+        if os.path.lexists(output / source) and not (output / source).is_dir()
+    }
+
+
+def sources_in(output: Path) -> list[str]:
+    """Return the sources that have a folder in OUTPUT_DIR, by name; one that never started has run reports only."""
+    written = {path.parent.name for name in (manifest.FILE, CAPTURES.file) for path in output.glob(f"[!.]*/{name}")}
+    rest = (path for path in output.glob("[!.]*/runs") if path.parent.name not in written)
+    return sorted(written.union(path.parent.name for path in rest if reports.names(path.parent)))
+
+
+class SkipUnchanged(BaseSpiderMiddleware):
+    """Drops requests for exports whose dataset has not changed since they were written.
+
+    A dataset has not changed if its stamp is the same and its record is the one on disk: portals change records and
+    keep the stamp. The request's ``export`` keyword has the fields of the `crawlers.items.Export` to come; its dataset
+    precedes it in the output of the same response.
+    """
+
+    def __init__(self, crawler: Crawler) -> None:
+        super().__init__(crawler)
+        self.names = Names.from_settings(crawler.settings)
+        index = crawler.get_extension(Index)
+        if index is None:
+            raise NotConfigured("the spider crawls no catalogue, or EXTENSIONS lacks Index")
+        self.documents = index.documents
+        self.job = Job.from_crawler(crawler)
+        self.records = Records(crawler)
+        self._last: WeakKeyDictionary[Response, Dataset | bool] = WeakKeyDictionary()
+
+    def get_processed_item(self, item: Any, response: Response | None) -> Any:
+        """Remember the dataset that precedes the exports of a response."""
+        if response is not None and isinstance(item, Dataset):
+            self._last[response] = item
+        return item
+
+    def get_processed_request(self, request: Request, response: Response | None) -> Request | None:
+        """Return ``None`` for the request of an export that is on disk."""
+        export = request.cb_kwargs.get("export")
+        return None if export and self._is_current(export, response) else request
+
+    def _is_current(self, export: dict[str, Any], response: Response | None) -> bool:
+        file = self.names.file(*_reference(export), export["resource_name"] or export["dataset_name"])
+        known = self.documents.current(*_reference(export), export["metadata_modified"], file)
+        if known is None or self._is_outdated(known, export["dataset_id"]) or self._has_changed(response):
+            return False
+        run = self.job.state.get("run")  # what this run wrote before it was killed is still new
+        self.records.settle(_reference(export), known.status if known.run == run else "unchanged")
+        return True
+
+    def _is_outdated(self, known: Known, dataset_id: str) -> bool:
+        """Return whether a run wrote the dataset's record and ended before it requested the export."""
+        dataset, seen = self.documents.get("dataset", dataset_id, None), moment.moment(known.seen)
+        return dataset is not None and (seen is None or moment.name(seen) < dataset.run[: len(moment.name(seen))])
+
+    def _has_changed(self, response: Response | None) -> bool:
+        """Return whether the last dataset of the response differs from the one on disk."""
+        if response is None:
+            return False
+        last = self._last.get(response, False)
+        if isinstance(last, Dataset):
+            last = self._last[response] = self._differs(last)
+        return last
+
+    def _differs(self, dataset: Dataset) -> bool:
+        known = self.documents.get("dataset", dataset.id, None)
+        try:
+            sha256 = hashlib.sha256(strict_json.dumps(dataset.document)).hexdigest()
+        except ValueError:  # the dataset is dropped, and the document on disk stays
+            return False
+        file = self.names.file("dataset", dataset.id, None, dataset.name)
+        record = Record(file, sha256, dataset.document, dataset.metadata_modified, dataset.metadata_source)
+        return known is None or not self.documents.is_on_disk(known, record)
+
+
+def _reference(export: dict[str, Any]) -> tuple[str, str, str | None]:
+    return export["kind"], export["dataset_id"], export["resource_id"]

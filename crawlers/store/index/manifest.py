@@ -5,14 +5,14 @@ from __future__ import annotations
 import json
 import logging
 from dataclasses import replace
-from itertools import accumulate, takewhile
 from typing import TYPE_CHECKING, Any
 
-from crawlers.safety import inside, json_lines
-from crawlers.store import compacted
+from crawlers.safety import inside
+from crawlers.safety.sqlite import transaction
+from crawlers.store import lines
 from crawlers.store.index.batch import Batch
-from crawlers.store.index.database import transaction
-from crawlers.store.index.documents import Key, Known, stored
+from crawlers.store.index.documents import stored
+from crawlers.store.index.known import Key, Known
 
 if TYPE_CHECKING:
     import sqlite3
@@ -49,25 +49,25 @@ ON CONFLICT DO UPDATE SET manifest_bytes = ?2, manifest_tail = ?3, described = m
 
 def size(folder: Path) -> int:
     """Return the bytes of all lines of a source's manifest; 0 if there is none."""
-    return compacted.size(folder, FILE)
+    return lines.size(folder, FILE)
 
 
 def read_to(db: sqlite3.Connection, folder: Path) -> int | None:
     """Return how many bytes of the manifest the index has read; ``None`` if it has read another manifest."""
     covered, before = db.execute(_READ_TO, (folder.name,)).fetchone() or (-1, b"")
-    return covered if 0 <= covered <= size(folder) and before == compacted.mark(folder, FILE, covered) else None
+    return covered if lines.is_marked(folder, FILE, covered, before) else None
 
 
 def moved(db: sqlite3.Connection, folder: Path) -> None:
     """Note that lines are in another file now; an index that had not read all of them reads them again."""
     end = size(folder)
-    db.execute(_MOVED, (compacted.mark(folder, FILE, end), folder.name, end))
+    db.execute(_MOVED, (lines.mark(folder, FILE, end), folder.name, end))
 
 
 def store(db: sqlite3.Connection, folder: Path, batch: Batch, end: int) -> None:
     """Write a batch, and note that the manifest has been read to an offset; the caller begins the transaction."""
     batch.write(db)
-    db.execute(_STORE, (folder.name, end, compacted.mark(folder, FILE, end), int(batch.described)))
+    db.execute(_STORE, (folder.name, end, lines.mark(folder, FILE, end), int(batch.described)))
 
 
 def read(db: sqlite3.Connection, folder: Path, begin: int) -> None:
@@ -76,7 +76,7 @@ def read(db: sqlite3.Connection, folder: Path, begin: int) -> None:
     The datasets of these lines are not described yet (`crawlers.store.index.missing_descriptions`).
     """
     end, batch = begin, Batch(folder.name, described=False)
-    for end, line in lines(folder, begin):
+    for end, line in entries(folder, begin):
         if line:
             batch.add(*_with_origin(db, folder.name, batch, line))
         if batch.full:
@@ -96,23 +96,21 @@ def _with_origin(db: sqlite3.Connection, source: str, batch: Batch, line: Line) 
     return key, known, time
 
 
-def lines(folder: Path, offset: int) -> Iterator[tuple[int, Line | None]]:
+def entries(folder: Path, offset: int) -> Iterator[tuple[int, Line | None]]:
     """Yield where each line ends and what it says; ``None`` for a damaged line: its document is written again."""
     damaged = 0
-    for length, text in compacted.lines(folder, FILE, offset):
-        line = _line(json_lines.entry(text))
+    for end, text in lines.follow(folder, FILE, offset):
+        line = _line(lines.entry(text))
         if line is None and damaged < _LOGGED:
-            _log_damaged(folder, offset)
+            _log_damaged(folder, end)
         damaged += line is None
-        offset += length
-        yield offset, line
+        yield end, line
     if damaged > _LOGGED:
         logger.warning("%s: %d more lines are damaged and left out", folder / FILE, damaged - _LOGGED)
 
 
-def _log_damaged(folder: Path, offset: int) -> None:
-    before = accumulate(length for length, _ in compacted.lines(folder, FILE))
-    number = 1 + sum(1 for _ in takewhile(lambda end: end <= offset, before))
+def _log_damaged(folder: Path, end: int) -> None:
+    number = next(number for number, (one, _) in enumerate(lines.follow(folder, FILE, 0), 1) if one >= end)
     logger.warning("%s: line %d is damaged and left out; the others are read", folder / FILE, number)
 
 

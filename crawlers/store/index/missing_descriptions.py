@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 from crawlers.items import Dataset
 from crawlers.kind import NoReaderError
-from crawlers.safety import json_lines
-from crawlers.store import compacted
+from crawlers.safety.sqlite import transaction
+from crawlers.store import lines
 from crawlers.store.index.batch import DOCUMENTS, Batch
-from crawlers.store.index.database import transaction
-from crawlers.store.index.description import describe as description
-from crawlers.store.index.documents import Known
-from crawlers.store.index.stored_dataset import UNREADABLE, item, left_out
+from crawlers.store.index.documents import UNREADABLE, item, left_out
+from crawlers.store.index.known import Known
+from crawlers.store.index.known import describe as description
 
 if TYPE_CHECKING:
     import sqlite3
@@ -89,8 +88,8 @@ def described(db: sqlite3.Connection, folder: Path, lost: Callable[[str], None])
 def _named(db: sqlite3.Connection, folder: Path, kinds: set[str | None]) -> Iterator[Batch]:
     """Yield batches of the datasets of some kinds, with the names and titles of the manifest."""
     batch = Batch(folder.name)
-    for _, line in compacted.lines(folder, "manifest.jsonl"):
-        entry = json_lines.entry(line) or {}
+    for _, line in lines.read(folder, "manifest.jsonl"):
+        entry = lines.entry(line) or {}
         for known in _unread(db, folder.name, entry, kinds):
             name, title = (_text(entry.get(key)) for key in ("dataset_name", "dataset_title"))
             named = Dataset(source=folder.name, id=entry["dataset_id"], name=name, title=title)

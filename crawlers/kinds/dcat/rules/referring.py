@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import sqlite3
 from typing import TYPE_CHECKING
 
 from crawlers.kinds.dcat.rules.paths import MOST
 from crawlers.records.rdf.nodes import full_disk
+from crawlers.safety import sqlite
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 _SCHEMA = """
-PRAGMA journal_mode = OFF;
 CREATE TABLE referring (value TEXT, property TEXT, subject TEXT);
 """
 _FIND = "SELECT DISTINCT subject FROM referring WHERE value = ? AND property = ? ORDER BY subject LIMIT ?"
@@ -28,8 +27,7 @@ class Referring:
 
     def __init__(self) -> None:
         self.new: list[tuple[str, str, str]] = []
-        self.db = sqlite3.connect("", isolation_level=None)  # a temporary file, once it is large
-        self.db.executescript(_SCHEMA)
+        self.db = sqlite.temporary(_SCHEMA)
 
     def add(self, value: str, name: str, subject: str) -> None:
         """Take a statement whose property is to be followed from its value."""
@@ -38,10 +36,8 @@ class Referring:
             self._flush()
 
     def _flush(self) -> None:
-        with full_disk():
-            self.db.execute("BEGIN")
+        with full_disk(), sqlite.transaction(self.db):
             self.db.executemany("INSERT INTO referring VALUES (?, ?, ?)", self.new)
-            self.db.execute("COMMIT")
         self.new = []
 
     def filled(self) -> None:

@@ -9,8 +9,8 @@ from flask import request
 from crawlers.operate.dashboard import addresses, parameters
 from crawlers.operate.dashboard.error_lines import MOST, Wanted, newest
 from crawlers.operate.dashboard.parameters import Paging, some
-from crawlers.operate.dashboard.tail import Budget
 from crawlers.signals import FLAWS, KINDS
+from crawlers.store.lines import Budget
 
 if TYPE_CHECKING:
     from crawlers.operate.dashboard.site import Site

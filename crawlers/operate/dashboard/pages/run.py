@@ -10,10 +10,11 @@ from crawlers.exceptions import IndexUnreadableError, RunError
 from crawlers.operate.dashboard import addresses, parameters
 from crawlers.operate.dashboard.error_lines import MOST, Wanted, newest, of_run
 from crawlers.operate.dashboard.parameters import Paging, live, some
-from crawlers.operate.dashboard.tail import Budget, log_end, warnings
+from crawlers.operate.dashboard.tail import log_end, warnings
 from crawlers.store.figures.runs import indexed
+from crawlers.store.lines import Budget
+from crawlers.store.run_text import looks
 from crawlers.store.runs import find, items
-from crawlers.store.runs.words import looks
 
 if TYPE_CHECKING:
     from crawlers.operate.dashboard.site import Site

@@ -11,8 +11,7 @@ from flask import request
 from crawlers.operate.dashboard import parameters
 from crawlers.operate.dashboard.parameters import Paging
 from crawlers.store.figures.formatting import counted
-from crawlers.store.index.full_text import UNSPACED
-from crawlers.store.index.search import newest, search
+from crawlers.store.index.search import UNSPACED, newest, search
 
 if TYPE_CHECKING:
     import sqlite3

@@ -11,15 +11,14 @@ from flask import abort, request
 from crawlers.operate.dashboard import addresses, parameters
 from crawlers.operate.dashboard.parameters import Paging, live, some
 from crawlers.operate.sources.all_sources import readable, with_command
-from crawlers.store.columns.tables import opened
-from crawlers.store.figures import changes, contents
-from crawlers.store.figures.descriptions import Described, descriptions
+from crawlers.store.columns import opened
+from crawlers.store.figures import contents, overview
+from crawlers.store.figures.contents import Described, descriptions
 from crawlers.store.figures.ecosystem import ecosystem, kind_of, with_trends
-from crawlers.store.figures.errors import errors, flaws, newest_flaws
 from crawlers.store.figures.files import Filter, files
+from crawlers.store.figures.overview import counts, errors, flaws, newest_flaws
 from crawlers.store.figures.runs import reported
 from crawlers.store.figures.series import source_charts
-from crawlers.store.figures.sources import counts
 
 if TYPE_CHECKING:
     import sqlite3
@@ -44,7 +43,7 @@ def page(site: Site, source: str) -> str:
         last = list(reported(db, {"source": source, "state": ""}, _RUNS, known))
         about = site.remembered.get(("source", source), partial(_about, db, source))
         kind = about["ecosystem"]
-        gone, more = some(kind["rows"] if kind else changes.withdrawn(db, source), number, _SIZE)
+        gone, more = some(kind["rows"] if kind else overview.withdrawn(db, source), number, _SIZE)
         profiles = with_trends(db, source, kind["kind"], gone) if kind else []
     return site.render(
         "source.html",
@@ -87,6 +86,6 @@ def _about(db: sqlite3.Connection, source: str) -> dict[str, Any]:
         "flawed": newest_flaws(db, source, _CHANGES),
         "files": files(db, Filter(named)),
         "is_archive": db.execute(_IS_ARCHIVE, (source,)).fetchone()[0],
-        "changes": changes.latest(db, named, _CHANGES),
+        "changes": overview.latest(db, named, _CHANGES),
         "fields": list(contents.FIELDS.values()),
     }

@@ -1,23 +1,26 @@
-"""A dataset's rows in the index: its item, with texts cut to lengths that a database should hold."""
+"""What is known of a document, and the rows of a dataset: its item, with texts cut to lengths for a database."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from itertools import islice
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from crawlers.fields import specs
-from crawlers.items import Dataset
+from crawlers.items import Dataset, Document, Status
+from crawlers.safety import strict_json
 from crawlers.store.index import columns
 from crawlers.store.index.columns import MOST, as_json, long, name, short
-from crawlers.store.index.full_text import spaced
+from crawlers.store.index.search import spaced
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from crawlers.items import Relation
-    from crawlers.store.index.documents import Known
 
+Key = tuple[str, str, str]
+"""Kind, dataset id, resource id or ""."""
 Row = tuple[Any, ...]
 
 RESOURCES = 1_000
@@ -37,6 +40,88 @@ class Description(NamedTuple):
 
     dataset: Row
     resources: list[Row]
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """A document on disk, as the manifest's last line about it describes it."""
+
+    file: str
+    """Relative to the source's folder."""
+    sha256: str
+    bytes: int
+    metadata_modified: str | None
+    status: Status
+    run: str
+    """The run that wrote it, or marked it."""
+    seen: str
+    """When the portal last had it."""
+    metadata_source: str | None = None
+    metadata_url: str | None = None
+    renamed_from: str | None = None
+    """The id that the document has within, until a crawl writes it again: its dataset was attached to another one."""
+
+
+class Line(NamedTuple):
+    """A line of the manifest.
+
+    Args:
+        time: when it was written.
+        body: its bytes.
+    """
+
+    time: str
+    body: bytes = b""
+
+    @classmethod
+    def from_entry(cls, entry: Mapping[str, Any]) -> Self:
+        return cls(entry["time"], strict_json.line(entry))
+
+
+class Outcome(NamedTuple):
+    """The outcome of a run for one document.
+
+    Args:
+        key: the document's.
+        known: what is known of it now.
+        status: its outcome in this run.
+        is_fallback: whether it stands in for one that the portal does not give.
+        line: its new line in the manifest; ``None`` if it has none.
+        description: of the dataset that it describes, if that is new.
+    """
+
+    key: Key
+    known: Known
+    status: Status
+    is_fallback: bool = False
+    line: Line | None = None
+    description: Description | None = None
+
+
+class Held(NamedTuple):
+    """A dataset or a profile that is not withdrawn, and where its record came from."""
+
+    dataset_id: str
+    file: str
+    """Relative to the source's folder."""
+    seen: str
+    metadata_source: str | None
+    metadata_url: str | None
+    metadata_modified: str | None
+    renamed_from: str | None = None
+    """As in `Known`."""
+
+
+class Record(NamedTuple):
+    """A document as the portal gives it now."""
+
+    file: str
+    """Its name on disk, relative to the source's folder."""
+    sha256: str
+    document: Document | bytes | None
+    stamp: str | None
+    """The source's own."""
+    metadata_source: str | None = None
 
 
 _VALUES = attrgetter(*(column.field for column in columns.DATASETS))

@@ -9,8 +9,7 @@ from typing import Any, NamedTuple
 from crawlers.records.moment import moment
 from crawlers.safety.redact import safe_line
 from crawlers.signals import KINDS
-from crawlers.store.runs.items import Item
-from crawlers.store.runs.run import Run
+from crawlers.store.runs import Item, Run
 
 _WIDEST = 4000  # characters
 _COLOURS = {
