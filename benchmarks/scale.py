@@ -69,7 +69,7 @@ with contextlib.redirect_stdout(io.TextIOWrapper(io.BytesIO())):
 spent = time.process_time()
 """
 _METRICS = """
-from crawlers.operate.notify.prometheus import Prometheus
+from crawlers.operate.notify.notifications import Prometheus
 begun = time.process_time()
 Prometheus(output / "metrics.prom", output).write()
 spent = time.process_time() - begun

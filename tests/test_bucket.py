@@ -23,7 +23,7 @@ from scrapy.settings import BaseSettings
 
 from crawlers.exceptions import OutputError, StoreError, StoreUnreachableError, TakenError
 from crawlers.operate.harvest.job import job
-from crawlers.operate.sources import Source
+from crawlers.operate.sources.source import Source
 from crawlers.safety import inside
 from crawlers.store import lines, location
 from crawlers.store.bucket import changes, packs, summary

@@ -24,7 +24,7 @@ from crawlers.ecosystem.profiles import document, last_known
 from crawlers.ecosystem.visits import QUESTIONS, Visit
 from crawlers.exceptions import AnswerError, ArgumentError, SourcesError
 from crawlers.items import Site
-from crawlers.operate.sources import load
+from crawlers.operate.sources.file import load
 from crawlers.records.record import Record
 from crawlers.store.timeseries import measures
 from tests import forked

@@ -20,7 +20,7 @@ import pytest
 from scrapy.cmdline import _get_commands_from_module
 from scrapy.exceptions import UsageError
 
-from crawlers.operate.sources.project_context import project
+from crawlers.operate.sources.source import project
 from crawlers.operate.strict_command import StrictCommand
 from tests import forked
 from tests.conftest import ROOT, Crawl, options, scrapy, spider_names

@@ -31,7 +31,7 @@ from crawlers.extensions.report import Report
 from crawlers.extensions.scrapy_parts import DeclaredEncoding
 from crawlers.items import Dataset
 from crawlers.operate.setting_types import lacks
-from crawlers.operate.sources.project_context import project
+from crawlers.operate.sources.source import project
 from crawlers.safety import bounds, strict_json
 from crawlers.safety.names import Names
 from crawlers.store.index import Index, Known

@@ -11,7 +11,7 @@ import pytest
 
 from crawlers.exceptions import SourcesError
 from crawlers.items import Agent, Dataset, License, Resource
-from crawlers.operate.sources import load
+from crawlers.operate.sources.file import load
 from crawlers.records.curation import Curation, exclude, set_fields
 from crawlers.records.lazy_dataset import LazyDataset
 from tests.conftest import FAST, json_lines, scrapy

@@ -10,8 +10,8 @@ import pytest
 
 from crawlers.operate.harvest.job import job
 from crawlers.operate.harvest.selection import due, is_own
-from crawlers.operate.sources import Source
 from crawlers.operate.sources.schedule import delays, parse
+from crawlers.operate.sources.source import Source
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
 OWN = {"q": "flood", "source": "a", "since": "last"}

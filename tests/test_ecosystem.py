@@ -16,9 +16,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from crawlers.operate.ecosystem import outage, tables
-from crawlers.operate.ecosystem.part import PARTS, Progress
-from crawlers.operate.ecosystem.publishing import wait_for_others
+from crawlers.operate import ecosystem
+from crawlers.operate.ecosystem import PARTS, Progress, wait_for_others
 from crawlers.safety.locks import LOCK, take
 from tests import forked
 from tests.conftest import FAST, ROOT, Crawl, scrapy
@@ -314,17 +313,17 @@ def test_what_was_up_and_is_not_is_counted(tmp_path: Path) -> None:
     states = ("up", "moved", "down", "unknown", "up", "blocked")
     for number, state in enumerate(states):
         put_profile(tmp_path, "sites", "site", {"id": f"portal-{number}", "state": state})
-    outage.remember(tmp_path, "sites", "site", tmp_path / "up")
-    assert outage.compare(tmp_path / "sites", tmp_path / "up") == (3, 0)
+    ecosystem.remember(tmp_path, "sites", "site", tmp_path / "up")
+    assert ecosystem.compare(tmp_path / "sites", tmp_path / "up") == (3, 0)
     put_profile(tmp_path, "sites", "site", {"id": "portal-0", "state": "blocked"})
     put_profile(tmp_path, "sites", "site", {"id": "portal-2", "state": "up"})
-    found = outage.compare(tmp_path / "sites", tmp_path / "up")
+    found = ecosystem.compare(tmp_path / "sites", tmp_path / "up")
     assert (found, round(found.percent)) == ((3, 1), 33)
 
 
 def test_nothing_was_up_before_the_first_run(tmp_path: Path) -> None:
-    outage.remember(tmp_path, "sites", "site", tmp_path / "up")
-    assert outage.compare(tmp_path / "sites", tmp_path / "up").percent == 0
+    ecosystem.remember(tmp_path, "sites", "site", tmp_path / "up")
+    assert ecosystem.compare(tmp_path / "sites", tmp_path / "up").percent == 0
 
 
 # Mistakes
@@ -373,7 +372,7 @@ def test_a_package_without_a_name_has_its_id_and_half_a_character_is_left_out(tm
     site = {"id": "a", "name": "a", "url": "https://a.example.org", "extensions": ["\ud800", "=1"]}
     for kind, profile in (("site", site), ("extension", extension)):
         put_profile(tmp_path / "output", kind, kind, profile)
-        tables.write(tmp_path / "output", kind, kind, "https://c.example.org", tmp_path / "csv")
+        ecosystem.write(tmp_path / "output", kind, kind, "https://c.example.org", tmp_path / "csv")
     rows = Place(tmp_path).rows("url_list.csv")
     assert [row["catalog_url"].rpartition("/")[2] for row in rows] == ["x", ""]
     assert Place(tmp_path).rows("ckan_stats.csv")[0]["extensions"] == '["", "=1"]'

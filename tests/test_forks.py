@@ -21,7 +21,7 @@ from typing import Any
 import pytest
 
 from crawlers.operate.harvest.fork_server import LONGEST
-from crawlers.operate.harvest.forks import Forks
+from crawlers.operate.harvest.processes import Forks
 from crawlers.safety.locks import take
 from crawlers.store.runs import Run, last, runs
 from tests.conftest import ROOT
@@ -584,7 +584,7 @@ def test_a_server_that_does_not_answer_is_given_up(commands, monkeypatch, capsys
         assert commands.forks.server
         server = commands.forks.server.process
         os.kill(server.pid, signal.SIGSTOP)
-        monkeypatch.setattr("crawlers.operate.harvest.forks._PATIENCE", 0.1)
+        monkeypatch.setattr("crawlers.operate.harvest.processes._FORK_PATIENCE", 0.1)
         assert await commands.forks.start(["version"], [1]) is None
         assert server.returncode == -signal.SIGKILL
 
@@ -597,7 +597,7 @@ def test_a_server_that_does_not_answer_is_given_up(commands, monkeypatch, capsys
 
 def test_what_can_not_be_adopted_is_a_new_process(commands, monkeypatch, capsys):
     """Its exit code would never be known."""
-    monkeypatch.setattr("crawlers.operate.harvest.forks._adopting", nullcontext)
+    monkeypatch.setattr("crawlers.operate.harvest.processes._adopting", nullcontext)
 
     async def refused() -> None:
         with commands.log.open("ab") as file:

@@ -27,13 +27,10 @@ import pytest
 
 from crawlers.components.ledger import FORMAT
 from crawlers.exceptions import HarvestError
-from crawlers.operate.harvest import Harvest, Job
-from crawlers.operate.harvest.claim import Claim, hosts_at_work
-from crawlers.operate.harvest.claim import read as read_claim
-from crawlers.operate.harvest.job import Plan
-from crawlers.operate.harvest.ledger import Ledger
+from crawlers.operate.harvest.crawls import remove_logs, remove_reports
+from crawlers.operate.harvest.harvest import Harvest
+from crawlers.operate.harvest.job import Claim, Job, Ledger, Plan, hosts_at_work, read_claim
 from crawlers.operate.harvest.processes import last_line
-from crawlers.operate.harvest.retention import remove_logs, remove_reports
 from crawlers.safety.locks import LOCK, is_crawled, is_held, take
 from crawlers.store.runs import Run, last, runs
 from tests import forked
@@ -617,7 +614,7 @@ def test_no_crawl_begins_between_the_look_at_a_ledger_and_its_new_names(ledger, 
         meanwhile.append(Ledger(ledger.folder).state({}))
         return really(value)
 
-    monkeypatch.setattr("crawlers.operate.harvest.ledger.json.dumps", dumps)
+    monkeypatch.setattr("crawlers.operate.harvest.job.json.dumps", dumps)
     ledger.rename({"old": "new"})
     assert meanwhile == ["in use"]
     with closing(sqlite3.connect(ledger.path)) as db:

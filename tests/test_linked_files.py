@@ -23,7 +23,7 @@ from crawlers.archive.blobs import open_blobs
 from crawlers.exceptions import OutputError
 from crawlers.operate.dashboard import addresses, app
 from crawlers.operate.notify.notice import Notice
-from crawlers.operate.notify.prometheus import Prometheus
+from crawlers.operate.notify.notifications import Prometheus
 from crawlers.operate.report.report import has_files, write
 from crawlers.store.figures.files import COLUMNS
 from crawlers.store.index import catch_up

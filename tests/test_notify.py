@@ -31,11 +31,10 @@ from scrapy.settings import Settings
 from crawlers import settings
 from crawlers.exceptions import ArgumentError
 from crawlers.extensions.report import COUNTS, _add_to_index
-from crawlers.operate.notify import Notifications, channel, notify
-from crawlers.operate.notify.mail import LINES, Mail, body
+from crawlers.operate.notify import Notifications, channels, notify
+from crawlers.operate.notify.channels import LINES, Mail, Server, body
 from crawlers.operate.notify.notice import VERDICTS, Notice
-from crawlers.operate.notify.prometheus import METRICS, OUTCOMES, Prometheus
-from crawlers.operate.notify.smtp import Server
+from crawlers.operate.notify.notifications import METRICS, OUTCOMES, Prometheus
 from crawlers.store import run_text
 from crawlers.store.runs import EXIT_CODES, find
 from tests import forked
@@ -564,7 +563,7 @@ def test_a_large_file_of_errors_is_read_a_line_at_a_time(tmp_path):
     with path.open("ab") as file:
         file.truncate(200_000_000)  # a line that has no end
     code = (
-        "import resource, sys; from pathlib import Path; from crawlers.operate.notify.mail import body;"
+        "import resource, sys; from pathlib import Path; from crawlers.operate.notify.channels import body;"
         "from crawlers.operate.notify.notice import Notice;"
         "before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss;"
         "body(Notice({'source': 's', 'verdict': 'failed', 'run': 'now'}, Path(sys.argv[1])));"
@@ -875,8 +874,8 @@ def test_a_mistake_stops_a_crawl_before_any_request(number, portal, output, monk
 
 def test_a_name_in_ones_own_network_may_do_without_encryption(monkeypatch):
     addresses = {"chat.intranet": ["10.0.0.7"], "chat.example.org": ["10.0.0.7", "8.8.8.8"], "gone": []}
-    monkeypatch.setattr(channel, "_addresses", addresses.get)
-    assert [channel.is_private(name) for name in addresses] == [True, False, True]
+    monkeypatch.setattr(channels, "_addresses", addresses.get)
+    assert [channels.is_private(name) for name in addresses] == [True, False, True]
 
 
 def test_a_spider_of_no_catalogue_is_not_bothered(portal):

@@ -12,7 +12,7 @@ import pytest
 
 from crawlers.exceptions import OutputError
 from crawlers.operate.dashboard.pages import dataset as document
-from crawlers.operate.harvest.retention import remove_reports
+from crawlers.operate.harvest.crawls import remove_reports
 from crawlers.safety import inside
 from crawlers.store import lines
 from crawlers.store.folder import lock

@@ -18,7 +18,7 @@ from scrapy.settings import Settings
 from crawlers.components.browser import executables
 from crawlers.operate.dashboard.tail import warnings
 from crawlers.operate.report.report import write
-from crawlers.operate.sources.all_sources import with_all
+from crawlers.operate.sources.listing import with_all
 from crawlers.safety.locks import LOCK, take
 from crawlers.store.index.database import connect
 from tests.conftest import FAST, ROOT, options, scrapy

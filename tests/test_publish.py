@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from crawlers.exceptions import AnswerError
-from crawlers.operate.publish.plan import lines
+from crawlers.operate.publish import lines
 from crawlers.publish.datastore import read_rows
 from crawlers.publish.journal import Journal, Steps
 from crawlers.publish.operations import Change, Field, PackagePatch

@@ -15,7 +15,8 @@ from scrapy.settings import Settings
 from crawlers import arguments
 from crawlers.kind import registered
 from crawlers.listing.spider import source_name
-from crawlers.operate.sources import load, registry
+from crawlers.operate.sources import registry
+from crawlers.operate.sources.file import load
 from crawlers.operate.sources.registry import Portal, portals, search
 from crawlers.spider_loader import SpiderLoader
 from tests.conftest import FAST, ROOT, scrapy

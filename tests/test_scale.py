@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from crawlers.operate.dashboard import app
-from crawlers.operate.harvest.retention import remove_reports
-from crawlers.operate.notify.mail import body
+from crawlers.operate.harvest.crawls import remove_reports
+from crawlers.operate.notify.channels import body
 from crawlers.operate.notify.notice import Notice
 from crawlers.store import lines
 from crawlers.store.figures.runs import OPENED, last_runs
@@ -278,7 +278,7 @@ def test_old_reports_are_removed_without_reading_the_new_ones(output: Path, monk
         def now(cls, tz: Any = None) -> datetime:
             return datetime(2026, 11, 2, 20, 30, tzinfo=UTC)
 
-    monkeypatch.setattr("crawlers.operate.harvest.retention.datetime", Day)
+    monkeypatch.setattr("crawlers.operate.harvest.crawls.datetime", Day)
     for number in range(RUNS):
         put(output, "source-1", number, "complete", whole_listing=True)
     with opening() as opened:

@@ -7,10 +7,10 @@ from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 
-from crawlers.operate.harvest.claim import read, see
+from crawlers.operate.harvest.job import read_claim, see
 from crawlers.operate.harvest.selection import due, named
-from crawlers.operate.sources import Source
 from crawlers.operate.sources.schedule import delays, parse, zone
+from crawlers.operate.sources.source import Source
 
 NAMES = [f"source-{number}" for number in range(1000)]
 
@@ -145,9 +145,9 @@ def test_a_new_source_waits_for_its_window(tmp_path):
     assert due_at(noon) == (False, True, window)
     assert due_at(window + timedelta(hours=2)) == (False, True, window + timedelta(days=1)), "nobody saw it before"
     see(tmp_path / "jobs", "hdx")
-    seen = read(tmp_path / "jobs", "hdx").seen
+    seen = read_claim(tmp_path / "jobs", "hdx").seen
     see(tmp_path / "jobs", "hdx")
-    assert read(tmp_path / "jobs", "hdx").seen == seen
+    assert read_claim(tmp_path / "jobs", "hdx").seen == seen
     assert due_at(seen)[0] is False
     assert due_at(seen + timedelta(days=1, minutes=1))[0] is True
     assert [choice.reason for choice in named({"hdx": source}, ["hdx"])] == ["named"]

@@ -263,7 +263,7 @@ def test_the_log_of_a_job_is_where_it_is_said_to_be(node):
     with Catalogue(1) as one:
         said = run(on(node), lambda nodes: nodes.crawl(job("logged", one.address, node.home)))
     address = said.partition(" (log ")[2].removesuffix(")")
-    request = Request(address, headers={"Authorization": scrapyd._basic(LOGIN)})
+    request = Request(address, headers=scrapyd.Nodes([address], LOGIN).headers)
     with build_opener(ProxyHandler({})).open(request, timeout=60) as log:
         assert b"Spider opened" in log.read()
 

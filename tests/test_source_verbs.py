@@ -20,11 +20,11 @@ from subprocess import PIPE, CompletedProcess
 import pytest
 
 from crawlers.exceptions import RulesError, SourcesError
-from crawlers.operate.harvest.claim import Claim
-from crawlers.operate.sources import edit, states
+from crawlers.operate.harvest.job import Claim
+from crawlers.operate.sources import edit
 from crawlers.operate.sources.file import SourcesFile
-from crawlers.operate.sources.project_context import project
-from crawlers.operate.sources.rename import STEPS, Renaming
+from crawlers.operate.sources.folders import STEPS, Renaming
+from crawlers.operate.sources.source import project
 from crawlers.safety.locks import is_crawled
 from crawlers.store.folder import lock
 from crawlers.store.index import catch_up
@@ -196,9 +196,9 @@ def test_a_word_that_is_no_review(place: Place) -> None:
 def test_states_that_change_at_once_are_all_kept(place: Place) -> None:
     place.write("".join(f'[s{number}]\nspider = "hdx"\narguments.q = "{number}"\n' for number in range(12)))
     file = SourcesFile(place.path, project())
-    done = [states.disable, states.approve, lambda file, names: states.refuse(file, names, "x")]
+    done = ["disable", "approve", "refuse"]
     with ThreadPoolExecutor(6) as threads:
-        list(threads.map(lambda number: done[number % 3](file, [f"s{number}"]), range(12)))
+        list(threads.map(lambda number: file.set_state(done[number % 3], [f"s{number}"], "x"), range(12)))
     tables = place.tables().values()
     assert [table.get("enabled", table.get("review")) for table in tables] == [False, "approved", "refused"] * 4
 
@@ -286,7 +286,7 @@ def test_a_table_that_can_not_be_changed_automatically_is_a_sentence() -> None:
 def test_keys_that_are_too_deep_to_be_changed_are_a_sentence(place: Place) -> None:
     place.write(f'[a]\nspider = "hdx"\n[notes{".of" * 3000}]\nday = 1\n')
     with pytest.raises(SourcesError, match="is not changed: its tables are nested too deeply"):
-        states.disable(SourcesFile(place.path, project()), ["a"])
+        SourcesFile(place.path).set_state("disable", ["a"])
 
 
 def test_edited(place: Place) -> None:
@@ -320,7 +320,7 @@ def test_edited(place: Place) -> None:
 def test_a_wrong_change_writes_nothing(place: Place, name: str, changes: dict, says: str) -> None:
     place.write(FILE)
     with pytest.raises(SourcesError, match=says):
-        states.change(SourcesFile(place.path, project()), [name], changes)
+        SourcesFile(place.path).change([name], changes)
     assert place.path.read_text() == FILE
 
 
@@ -338,10 +338,10 @@ def test_rules_that_are_not_there_are_refused(place: Place) -> None:
     place.write(text)
     file = SourcesFile(place.path, project())
     with pytest.raises(RulesError, match=r"nowhere\.toml can't be read"):
-        states.change(file, ["a"], {"arguments": {"rules": "nowhere.toml"}})
+        file.change(["a"], {"arguments": {"rules": "nowhere.toml"}})
     assert place.path.read_text() == text
-    states.disable(file, ["a"])
-    states.change(file, ["a"], {"arguments": {"rules": "nowhere.toml"}})
+    file.set_state("disable", ["a"])
+    file.change(["a"], {"arguments": {"rules": "nowhere.toml"}})
 
 
 def test_scheduled(place: Place) -> None:

@@ -18,14 +18,14 @@ from pathlib import Path
 import pytest
 
 from crawlers.exceptions import SourcesError
-from crawlers.operate.harvest.claim import Claim, ClaimRecord
+from crawlers.operate.harvest.job import Claim, ClaimRecord
 from crawlers.operate.harvest.selection import _due, due
-from crawlers.operate.sources import Source, edit, load
+from crawlers.operate.sources import edit
 from crawlers.operate.sources.dry_run import command, coverage, lines
-from crawlers.operate.sources.file import read
-from crawlers.operate.sources.project_context import project
+from crawlers.operate.sources.file import SourcesFile, load
+from crawlers.operate.sources.listing import Listed
 from crawlers.operate.sources.schedule import parse, zone
-from crawlers.operate.sources.source import Listed
+from crawlers.operate.sources.source import Source, project
 from crawlers.records.moment import now
 from crawlers.store.runs import Run
 from tests import forked
@@ -212,7 +212,7 @@ def test_every_table_that_is_wrong_is_named_and_the_others_are_read(written):
     with pytest.raises(SourcesError) as caught:
         load(path)
     assert [line.split(": ")[1] for line in str(caught.value).splitlines()] == ["[a]", "[c]"]
-    found, mistakes = read(path)
+    found, mistakes = SourcesFile(path).read()
     assert (list(found), list(mistakes)) == (["b"], ["a", "c"])
 
 
@@ -385,7 +385,7 @@ def test_when_the_next_run_is_due():
         last = Run(source="a", run="r", state=state, started=started) if state else None
         fields = {"name": "a", "spider": "hdx", "schedule": source.schedule, **change}
         found = _due(Source(**fields), last, ClaimRecord(None, None, is_held=False), at)
-        return Listed(found.source, None, last, found.time, found.is_taken).row()[7]
+        return Listed(found, None, found.time).row()[7]
 
     assert next_of(None, None) == "2026-11-21 04:00", "it names its hour"
     assert next_of(None, None, schedule=parse("daily", "a")) == "now"

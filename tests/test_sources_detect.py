@@ -13,11 +13,11 @@ from scrapy.http import HtmlResponse, TextResponse
 from crawlers import kind
 from crawlers.components.politeness.robots import Rules
 from crawlers.exceptions import AnswerError
-from crawlers.operate.sources import load
+from crawlers.operate.sources.add import chosen_arguments, chosen_spider
 from crawlers.operate.sources.detect import HEAD, MOST, Detection, RefusalError
+from crawlers.operate.sources.file import load
 from crawlers.operate.sources.learn_rules import learned
-from crawlers.operate.sources.project_context import project
-from crawlers.operate.sources.spider_choice import arguments, spider
+from crawlers.operate.sources.source import project
 from tests.conftest import FAST, scrapy
 from tests.portal.dcat import Catalogue
 from tests.portal.html.families import BROWSER, PLAIN
@@ -334,9 +334,9 @@ def test_the_spider_of_the_very_catalogue():
     hdx = "https://data.humdata.org"
     [found], _ = detected(f"{hdx}/organization/ocha", {f"{hdx}{SEARCH}": ckan()})
     known = project()
-    assert spider(found, known) == "hdx"
-    assert arguments(found, f"{hdx}/organization/ocha", known.spiders["hdx"]) == {"organization": "ocha"}
-    assert arguments(found, hdx, known.spiders["ckan"]) == {"portal": hdx}
+    assert chosen_spider(found, known) == "hdx"
+    assert chosen_arguments(found, f"{hdx}/organization/ocha", known.spiders["hdx"]) == {"organization": "ocha"}
+    assert chosen_arguments(found, hdx, known.spiders["ckan"]) == {"portal": hdx}
 
 
 # The command, against catalogues

@@ -20,7 +20,7 @@ from crawlers.kinds.sparql.queries import Endpoint as Where
 from crawlers.kinds.sparql.spider import SPARQL
 from crawlers.listing.batches import Batch
 from crawlers.listing.faults import Fault as Why
-from crawlers.operate.sources import load
+from crawlers.operate.sources.file import load
 from crawlers.records.rdf.reader import Fault
 from tests import forked
 from tests.conftest import FAST, ROOT, Crawl, options, scrapy

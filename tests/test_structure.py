@@ -58,7 +58,7 @@ GROUND = FLOORS[0]
 BY_NAME_ONLY = {
     ("crawlers.archive.spider", "pipelines.archive"),  # Scrapy's setting of that spider: files take another way to disk
     ("crawlers.kind", "crawlers.kinds"),  # the registry asks the list of kinds, which names each of them
-    ("crawlers.operate.sources.project_context", "crawlers.settings"),  # as Scrapy does: SCRAPY_SETTINGS_MODULE
+    ("crawlers.operate.sources.source", "crawlers.settings"),  # as Scrapy does: SCRAPY_SETTINGS_MODULE
 }
 """Who may name a module above as a text, which is imported when it is needed."""
 ROOMS = {name: floor for floor, rooms in enumerate(FLOORS) for name in rooms}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
@@ -11,18 +12,24 @@ from crawlers.exceptions import CrawlersError
 from crawlers.operate.console import print_error
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator
-
     from crawlers.store.bucket.owner import Owner
 
 _FOLLOWED = 10.0  # seconds between two looks at what other nodes have stored
+
+
+def _mirror(settings: Any, *, creates: bool = False) -> Any:
+    """Return the mirror, if output is in a store."""
+    if not settings["OUTPUT_STORE"]:
+        return None
+    from crawlers.store.location import mirror  # noqa: PLC0415 -- few outputs are in a store
+
+    return mirror(settings, creates=creates)
 
 
 def bring_up(settings: Any, *, damaged: Callable[[str], None] = print_error, creates: bool = False) -> None:
     """Bring the mirror up to date, if output is in a store.
 
     Args:
-        settings: the command's.
         damaged: called with a sentence for each source that is damaged; the others are brought up to date.
         creates: whether an empty prefix becomes a store.
 
@@ -41,7 +48,6 @@ def look_again(
     """Bring the mirror up to date while something runs that goes on without; return the sources that have changed.
 
     Args:
-        names: of the sources; ``None``: all.
         lost: called with a sentence if the mirror may be behind.
     """
     if not settings["OUTPUT_STORE"]:
@@ -59,16 +65,11 @@ def mend(settings: Any, names: Iterable[str], lost: Callable[[str], None]) -> No
     """Write what somebody has removed from the mirror, if output is in a store.
 
     Args:
-        names: of the sources.
         lost: called with a sentence for what can't be brought again.
     """
-    if not settings["OUTPUT_STORE"]:
-        return
-    from crawlers.store.location import mirror  # noqa: PLC0415
-
     try:
-        here: Any = mirror(settings)
-        for name in names:
+        here = _mirror(settings)
+        for name in names if here else ():
             with here.free(name) as replay:
                 if replay:
                     replay.bring_lost()
@@ -86,12 +87,10 @@ def owning(settings: Any, names: Iterable[str]) -> Iterator[dict[str, Owner]]:
         TakenError: one of them is crawled, here or on another node.
         StoreError: the store can't be used.
     """
-    if not settings["OUTPUT_STORE"]:
+    here = _mirror(settings, creates=True)
+    if here is None:
         yield {}
         return
-    from crawlers.store.location import mirror  # noqa: PLC0415
-
-    here: Any = mirror(settings, creates=True)
     here.objects.tell = print_error
     with ExitStack() as stack:
         owners = {name: stack.enter_context(here.own(name)) for name in sorted(set(names))}
@@ -103,13 +102,9 @@ def owning(settings: Any, names: Iterable[str]) -> Iterator[dict[str, Owner]]:
 
 def store_rest(settings: Any, source: str) -> None:
     """Store the reports that a harvest has written or removed after a crawl; what can't be stored is stored later."""
-    if not settings["OUTPUT_STORE"]:
-        return
-    from crawlers.store.location import mirror  # noqa: PLC0415
-
     with suppress(CrawlersError):
-        here: Any = mirror(settings)
-        if here.has_rest(source):
+        here = _mirror(settings)
+        if here and here.has_rest(source):
             with here.own(source):
                 pass  # it stores what there is
 
@@ -120,21 +115,13 @@ def stored(settings: Any, names: Iterable[str]) -> list[str]:
     Raises:
         StoreError: the store can't be read.
     """
-    if not settings["OUTPUT_STORE"]:
-        return []
-    from crawlers.store.location import mirror  # noqa: PLC0415
-
-    here: Any = mirror(settings)
-    there = here.sources()
-    return [name for name in names if name in there or (here.folder / name).exists()]
+    here = _mirror(settings)
+    there = here.sources() if here else []
+    return [name for name in names if here and (name in there or (here.folder / name).exists())]
 
 
 def follow(settings: Any, changed: Callable[[list[str]], None]) -> None:
-    """Bring the mirror up to date again and again, in a thread that ends with the process.
-
-    Args:
-        changed: called with the sources that have changed.
-    """
+    """Bring the mirror up to date again and again, in a thread that ends with the process."""
 
     def look() -> None:
         while True:

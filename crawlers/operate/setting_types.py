@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import logging
 import math
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import Any
 from urllib.parse import urlsplit
 
 from scrapy.settings import BaseSettings
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 _FRACTIONAL = frozenset(
     ("CLOSESPIDER_TIMEOUT", "DNS_TIMEOUT", "DOWNLOAD_DELAY", "DOWNLOAD_DELAY_JITTER", "DOWNLOAD_TIMEOUT")

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import argparse
 import difflib
 import re
+from collections.abc import Callable, Collection, Container, Iterable, Mapping
+from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from scrapy.commands import ScrapyCommand
 from scrapy.exceptions import UsageError
@@ -18,8 +22,8 @@ from crawlers.operate.setting_types import invalid
 from crawlers.safety.redact import one_line
 
 if TYPE_CHECKING:
-    import argparse
-    from collections.abc import Collection, Container, Iterable, Mapping
+    from scrapy.crawler import CrawlerProcessBase
+    from scrapy.settings import Settings
 
 DAMAGED = 3
 _LONGEST = 2_000  # characters of a sentence
@@ -28,28 +32,64 @@ _CLOSE = 0.9
 """How similar an unknown setting is to a known one to be a typing error: other components have settings, too."""
 
 
+class Verb(NamedTuple):
+    """A word that may come first in a command, and what may follow it.
+
+    Args:
+        code: the function that does it, as ``module:name``, which is imported when it is needed.
+        options: those that it takes, by the names of their values, of the options that are some verbs' alone.
+        least: names that it needs.
+        most: names that it takes.
+    """
+
+    code: str
+    options: Collection[str] = ()
+    least: int = 0
+    most: int = 10_000
+
+    @property
+    def function(self) -> Callable[..., int]:
+        """The function, which returns the exit code."""
+        module, _, name = self.code.partition(":")
+        return getattr(import_module(module), name)  # type: ignore[no-any-return]
+
+
 class StrictCommand(ScrapyCommand):
     """A command for which an unknown option is an error; words that begin with a dash follow ``--``."""
 
+    takes: ClassVar[str] = ""
+    """What may follow the command's name; empty: what Scrapy's own command says."""
+    summary: ClassVar[str] = ""
+    """What it does, in a line."""
+    description: ClassVar[str] = ""
+    """The same in full, with the exit codes."""
+    settings: Settings  # Scrapy sets both before it asks for anything
+    crawler_process: CrawlerProcessBase
     takes_known_settings_only = True
     """Whether a ``-s`` that is almost a known setting is refused before the command runs."""
     takes_valid_settings_only = True
     """Whether one with a value of another type is refused, too."""
-    verbs: ClassVar[tuple[str, ...]] = ()
+    verbs: Mapping[str, Verb] = MappingProxyType({})
     """The words that may come first, of a command that has several."""
+    misuse: Callable[[str], Exception] = CrawlersError
+    """What is raised for a wrong verb, or for wrong words after it."""
+
+    def syntax(self) -> str:
+        return self.takes or super().syntax()
+
+    def short_desc(self) -> str:
+        return self.summary or super().short_desc()
+
+    def long_desc(self) -> str:
+        return self.description or super().long_desc()
 
     def add_options(self, parser: argparse.ArgumentParser) -> None:
         super().add_options(parser)
         self.parser = parser
 
     def process_options(self, args: list[str], opts: argparse.Namespace) -> None:
-        """Read the options.
-
-        Raises:
-            UsageError: an option or a setting is mistyped.
-        """
         self.refuse_options(args)
-        known, chosen = dict(self.settings), given(opts)  # type: ignore[arg-type]  # before -s adds to them
+        known, chosen = dict(self.settings), given(opts)  # before -s adds to them
         mistake = misspelt(chosen, known) if self.takes_known_settings_only else None
         if mistake:
             raise UsageError(mistake, print_help=False)
@@ -60,21 +100,17 @@ class StrictCommand(ScrapyCommand):
 
     def _resolve_output(self) -> None:
         """Let OUTPUT_DIR be a folder, also if it names a bucket; a wrong address ends the command."""
-        if ":" in str(self.settings["OUTPUT_DIR"]):  # type: ignore[index]
+        if ":" in str(self.settings["OUTPUT_DIR"]):
             from crawlers.store.location import resolve  # noqa: PLC0415 -- all commands import this file
 
             try:
-                resolve(self.settings)  # type: ignore[arg-type]
+                resolve(self.settings)
             except CrawlersError as error:
                 print_error(error)
                 raise SystemExit(MISTAKE) from None
 
     def refuse_options(self, args: list[str]) -> None:
-        """Remove ``--`` from the words.
-
-        Raises:
-            UsageError: a word is an unknown option.
-        """
+        """Remove ``--`` from the words; raise `UsageError` if one before it is an unknown option."""
         end = args.index("--") if "--" in args else len(args)
         unknown = next((word for word in args[:end] if word.startswith("-") and word != "-"), None)
         if unknown:
@@ -83,12 +119,31 @@ class StrictCommand(ScrapyCommand):
             raise UsageError(f"there is no option {unknown[:100]}." + (f" Did you mean {meant[0]}?" if meant else ""))
         del args[end : end + 1]
 
+    def verb(self, args: list[str], opts: argparse.Namespace) -> tuple[Verb, list[str]]:
+        """Return the verb that comes first, and the names after it.
+
+        Raises:
+            Exception: a `misuse`: there is no such verb, or it takes other names or options.
+        """
+        name, *names = args or [""]
+        verb = self.verbs.get(name)
+        if verb is None or not verb.least <= len(names) <= verb.most:
+            raise self.misuse(self.usage(args))
+        others = {option for other in self.verbs.values() for option in other.options}.difference(verb.options)
+        for action in self.parser._actions:  # noqa: SLF001 -- argparse has no other list of them
+            if action.dest in others and getattr(opts, action.dest) != action.default:
+                raise self.misuse(f"scrapy {self.name} {name} takes no {action.option_strings[-1]}.")
+        return verb, names
+
+    @property
+    def name(self) -> str:
+        return self.__module__.rpartition(".")[2]
+
     def usage(self, args: list[str]) -> str:
         """Return what the command takes, as a message; before it, the verb that a mistyped one may have meant."""
-        name = self.__module__.rpartition(".")[2]
         meant = hint(args[0], self.verbs) if args and args[0] not in self.verbs else ""
-        mistake = f"There is no scrapy {name} {args[0][:100]}.{meant} " if meant else ""
-        return f"{mistake}scrapy {name} takes: {self.syntax()}"
+        mistake = f"There is no scrapy {self.name} {args[0][:100]}.{meant} " if meant else ""
+        return f"{mistake}scrapy {self.name} takes: {self.syntax()}"
 
 
 class ProjectCommand(StrictCommand):
@@ -126,9 +181,6 @@ class ProjectCommand(StrictCommand):
     def catch_up(self, named: Collection[str] | None = None) -> None:
         """Bring the index up to date with the sources in OUTPUT_DIR.
 
-        Args:
-            named: the sources; by default all.
-
         Raises:
             OutputError: there is no index that can be read, and none can be made.
         """
@@ -159,7 +211,7 @@ class ProjectCommand(StrictCommand):
 
     def path(self, setting: str) -> Path:
         """Return the path that a setting names."""
-        return Path(self.settings[setting])  # type: ignore[index]
+        return Path(self.settings[setting])
 
 
 class UnrecordedCommand(StrictCommand):
@@ -170,7 +222,7 @@ class UnrecordedCommand(StrictCommand):
         from crawlers.operate.unrecorded import leave_nothing  # noqa: PLC0415 -- all commands import this file
 
         super().process_options(args, opts)
-        leave_nothing(self.settings)  # type: ignore[arg-type]
+        leave_nothing(self.settings)
 
 
 def given(opts: argparse.Namespace) -> dict[str, Any]:
@@ -194,3 +246,16 @@ def misspelt(names: Iterable[str], known: Mapping[str, Any]) -> str | None:
 def unknown(names: Iterable[str], known: Container[str]) -> list[str]:
     """Return the names that are not known."""
     return [name for name in names if name not in known]
+
+
+def check_sources(names: Iterable[str], known: Collection[str], where: object, error: type[Exception]) -> None:
+    """Check that there are sources of these names.
+
+    Args:
+        where: what has the known ones, for the message.
+        error: what is raised for the first name that is not known.
+    """
+    for name in names:
+        if name not in known:
+            there = ", ".join(known) or "none"
+            raise error(f"{where} has no source {name[:100]!r}.{hint(name, known)} There are: {there}.")

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import sqlite3
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date
 from itertools import islice
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from crawlers.exceptions import ExportError, hint
 from crawlers.store import timeseries
@@ -13,16 +15,10 @@ from crawlers.store.export.observations import WRITERS
 from crawlers.store.export.target import target
 from crawlers.store.figures.formatting import amount
 from crawlers.store.run_text import table
+from crawlers.store.timeseries import Observation
 
-if TYPE_CHECKING:
-    import sqlite3
-    from collections.abc import Iterator, Sequence
-    from pathlib import Path
-
-    from crawlers.store.timeseries import Observation
-
-    Series = tuple[str, str]
-    """Metric, subject."""
+Series = tuple[str, str]
+"""Metric, subject."""
 
 COLUMNS = 8
 """Series that are shown side by side; more have a row each."""
@@ -37,8 +33,6 @@ class Selection:
     """The observations of a source, of some metrics and subjects, since a day.
 
     Args:
-        db: the index.
-        source: the source's name.
         metrics: names of metrics, or what stands before a colon in them; none means all.
         subjects: none means all.
         since: YYYY-MM-DD; empty for all days.

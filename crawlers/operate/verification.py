@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import sys
 import time
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
 
 from tqdm import tqdm
 
@@ -14,10 +16,6 @@ from crawlers.safety.redact import one_line
 from crawlers.store.comparison import Comparison
 from crawlers.store.figures.formatting import counted, number, size
 from crawlers.store.run_text import table
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
 
 DIFFERS = 3
 """The exit code if something is damaged, missing or unreferenced, or could not be verified."""
@@ -31,9 +29,6 @@ class Verified(NamedTuple):
     """What was found in a source, or in an archive.
 
     Args:
-        source: its name.
-        files: how many were verified.
-        bytes: of these.
         damaged: how many of them have other bytes, or can't be read.
         missing: how many are not there.
         unreferenced: how many are there, and nothing says that they should.
@@ -90,10 +85,6 @@ def verify(output: Path, sources: Sequence[str], interval: float) -> int:
 
 
 def _verified(folder: Path, interval: float) -> Verified:
-    """
-    Raises:
-        OSError: the manifest, or a folder, can't be read.
-    """
     counts = dict.fromkeys(("damaged", "unreadable", "missing", "unreferenced"), 0)
     with Comparison(folder) as comparison:
         progress = Progress(comparison.documents, comparison.size, interval)
@@ -131,8 +122,6 @@ class Progress:
     """A bar on a terminal, else a line on standard error each so often.
 
     Args:
-        files: the number of files.
-        volume: their bytes.
         interval: seconds between lines; 0 = neither lines nor a bar.
     """
 

@@ -2,36 +2,36 @@
 
 from __future__ import annotations
 
+import argparse
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from crawlers.operate.strict_command import ProjectCommand
+from crawlers.operate.strict_command import ProjectCommand, Verb
 
-if TYPE_CHECKING:
-    import argparse
+_IN = "crawlers.operate.archive"
 
 
 class Command(ProjectCommand):
-    """Exit code: 0 right, 1 not done, 3 gaps or damage."""
+    verbs: Mapping[str, Verb] = {
+        "status": Verb(f"{_IN}.status:status", ("by", "json"), 0, 1),
+        "get": Verb(f"{_IN}.retrieval:get", ("at", "output", "force"), 1, 1),
+        "verify": Verb(f"{_IN}.verification:verify", ("sample",), 0, 1),
+        "prune": Verb(f"{_IN}.pruning:prune", ("yes",), 0, 0),
+        "bag": Verb(f"{_IN}.bag:bag", ("output", "force"), 1),
+        "warc": Verb(f"{_IN}.warc:warc", ("output", "force")),
+    }
 
-    verbs = ("status", "get", "verify", "prune", "bag", "warc")
-
-    def syntax(self) -> str:
-        return (
-            "status [SOURCE] [--by publisher|host] [--json] | get DATASET|RESOURCE|URL [--at DATE] [-o FILE] | "
-            "verify [--sample N|PERCENT] [SOURCE] | prune [--yes] | bag DATASET ... -o x.zip | "
-            "warc [SOURCE|DATASET ...] -o x.warc.gz"
-        )
-
-    def short_desc(self) -> str:
-        return "Count, take out, verify, prune and pack the files of an archive"
-
-    def long_desc(self) -> str:
-        return (
-            "`scrapy crawl archive -a of=SOURCE` fills an archive. status counts its files; get writes one, or those "
-            "of a dataset; verify hashes what is stored again; prune lists, and with --yes removes, what is not "
-            "needed; bag and warc pack files with their provenance. Exit code: 0 right, 1 not done, 3 gaps or damage."
-        )
+    takes = (
+        "status [SOURCE] [--by publisher|host] [--json] | get DATASET|RESOURCE|URL [--at DATE] [-o FILE] | "
+        "verify [--sample N|PERCENT] [SOURCE] | prune [--yes] | bag DATASET ... -o x.zip | "
+        "warc [SOURCE|DATASET ...] -o x.warc.gz"
+    )
+    summary = "Count, take out, verify, prune and pack the files of an archive"
+    description = (
+        "`scrapy crawl archive -a of=SOURCE` fills an archive. status counts its files; get writes one, or those "
+        "of a dataset; verify hashes what is stored again; prune lists, and with --yes removes, what is not "
+        "needed; bag and warc pack files with their provenance. Exit code: 0 right, 1 not done, 3 gaps or damage."
+    )
 
     def add_options(self, parser: argparse.ArgumentParser) -> None:
         super().add_options(parser)

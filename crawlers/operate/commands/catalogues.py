@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import argparse
 import inspect
 import json
+from collections.abc import Iterator
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
@@ -15,9 +17,6 @@ from crawlers.operate.console import reporting_errors
 from crawlers.operate.strict_command import StrictCommand
 
 if TYPE_CHECKING:
-    import argparse
-    from collections.abc import Iterator
-
     from crawlers.listing.spider import CatalogueSpider
 
 
@@ -26,11 +25,8 @@ class Command(StrictCommand):
     requires_crawler_process = False
     default_settings = {"LOG_ENABLED": False}  # noqa: RUF012
 
-    def syntax(self) -> str:
-        return "[--json] [spider]"
-
-    def short_desc(self) -> str:
-        return "List the catalogues by kind, or one spider's arguments"
+    takes = "[--json] [spider]"
+    summary = "List the catalogues by kind, or one spider's arguments"
 
     def add_options(self, parser: argparse.ArgumentParser) -> None:
         super().add_options(parser)
@@ -49,7 +45,7 @@ class Command(StrictCommand):
     def _spiders(self) -> dict[str, type[CatalogueSpider]]:
         from crawlers.listing.spider import CatalogueSpider
 
-        loader = get_spider_loader(self.settings)  # type: ignore[arg-type]
+        loader = get_spider_loader(self.settings)
         spiders = {name: loader.load(name) for name in sorted(loader.list())}
         return {name: spider for name, spider in spiders.items() if issubclass(spider, CatalogueSpider)}
 

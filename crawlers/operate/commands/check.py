@@ -10,5 +10,4 @@ from crawlers.operate.strict_command import StrictCommand
 class Command(StrictCommand, check.Command):
     """Checks contracts; the spiders here have none."""
 
-    def short_desc(self) -> str:
-        return "Only check that the spiders import: they have no contracts"
+    summary = "Only check that the spiders import: they have no contracts"

@@ -2,33 +2,25 @@
 
 from __future__ import annotations
 
+import argparse
 import os
-from typing import TYPE_CHECKING
+from pathlib import Path
 
-from crawlers.exceptions import OutputError, StoreUnreachableError, hint
+from crawlers.exceptions import OutputError, StoreUnreachableError
 from crawlers.operate.console import print_error
-from crawlers.operate.strict_command import ProjectCommand
-
-if TYPE_CHECKING:
-    import argparse
-    from pathlib import Path
+from crawlers.operate.strict_command import ProjectCommand, check_sources
 
 
 class Command(ProjectCommand):
     """Exit code: 0 compacted, or nothing to compact; 1 not all was compacted."""
 
-    def syntax(self) -> str:
-        return "SOURCE ... | --all"
-
-    def short_desc(self) -> str:
-        return "Move old lines of manifests, errors and flaws into compressed files"
-
-    def long_desc(self) -> str:
-        return (
-            "All lines of manifest.jsonl, errors.jsonl and flaws.jsonl but those of the last run go into "
-            "manifest-<run>.jsonl.zst, errors-<run>.jsonl.zst and flaws-<run>.jsonl.zst beside them, which everything "
-            "that reads the files reads, too."
-        )
+    takes = "SOURCE ... | --all"
+    summary = "Move old lines of manifests, errors and flaws into compressed files"
+    description = (
+        "All lines of manifest.jsonl, errors.jsonl and flaws.jsonl but those of the last run go into "
+        "manifest-<run>.jsonl.zst, errors-<run>.jsonl.zst and flaws-<run>.jsonl.zst beside them, which everything "
+        "that reads the files reads, too."
+    )
 
     def add_options(self, parser: argparse.ArgumentParser) -> None:
         super().add_options(parser)
@@ -40,9 +32,7 @@ class Command(ProjectCommand):
 
         output = self.path("OUTPUT_DIR")
         known = sources_in(output)
-        for name in args:
-            if name not in known:
-                raise OutputError(f"{output} has no source {name!r}.{hint(name, known)} There are: {_listed(known)}.")
+        check_sources(args, known, output, OutputError)
         if bool(args) == opts.all:
             raise OutputError("name the sources to compact, or all of them by --all.")
         self.exitcode = 0
@@ -86,7 +76,3 @@ class Command(ProjectCommand):
             print(f"{folder.name}: {number(one.lines)} lines of {one.file} are in {one.part}, {lengths}")
         if not done:
             print(f"{folder.name}: its lines are all of one run")
-
-
-def _listed(names: list[str]) -> str:
-    return ", ".join(names) or "none"

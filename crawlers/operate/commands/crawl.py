@@ -34,27 +34,24 @@ _COLOURS = {"complete": 32, "partial": 32, "incomplete": 33, "interrupted": 33, 
 
 
 class Command(StrictCommand, crawl.Command):
-    """Exit code: 0 complete or partial, 1 could not start, 3 incomplete, 4 blocked or failed, 130 interrupted."""
-
     takes_known_settings_only = takes_valid_settings_only = False  # it checks them itself, later, and exits with 1
 
-    def long_desc(self) -> str:
-        return (
-            "Run a spider: the metadata of its catalogue goes to OUTPUT_DIR. `scrapy catalogues` lists the spiders "
-            "and their arguments. Exit code: 0 complete or partial (stopped by a limit of yours), 1 could not start, "
-            "3 incomplete, 4 blocked or failed, 130 interrupted."
-        )
+    description = (
+        "Run a spider: the metadata of its catalogue goes to OUTPUT_DIR. `scrapy catalogues` lists the spiders "
+        "and their arguments. Exit code: 0 complete or partial (stopped by a limit of yours), 1 could not start, "
+        "3 incomplete, 4 blocked or failed, 130 interrupted."
+    )
 
     def process_options(self, args: list[str], opts: argparse.Namespace) -> None:
         open_streams()  # before the log is configured, which writes to them
-        defaults = dict(self.settings)  # type: ignore[arg-type]
+        defaults = dict(self.settings)
         super().process_options(args, opts)
         self.unknown = unknown(given(opts), defaults)
-        self.mistake = misspelt(self.unknown, defaults) or invalid(dict(self.settings), defaults)  # type: ignore[arg-type]
+        self.mistake = misspelt(self.unknown, defaults) or invalid(dict(self.settings), defaults)
         if self.mistake:
-            self.settings.set("LOG_LEVEL", "ERROR", "cmdline")  # type: ignore[union-attr]  # it may be the mistake
+            self.settings.set("LOG_LEVEL", "ERROR", "cmdline")  # it may be the mistake
         if "_job" in opts.spargs:  # Scrapyd's, whose working directory is arbitrary
-            _below_home(self.settings)  # type: ignore[arg-type]
+            _below_home(self.settings)
 
     def run(self, args: list[str], opts: argparse.Namespace) -> None:
         if len(args) != 1:
@@ -73,10 +70,10 @@ class Command(StrictCommand, crawl.Command):
         gc.freeze()  # imported modules are never garbage
         gc.set_threshold(*GARBAGE)
         if "_job" in opts.spargs:
-            _warn_of_home(self.settings)  # type: ignore[arg-type]
+            _warn_of_home(self.settings)
         crawler = self._create_crawler(args[0])
-        crawl: Any = self.crawler_process.crawl(crawler, **opts.spargs)  # type: ignore[union-attr]
-        self.crawler_process.start()  # type: ignore[union-attr]
+        crawl: Any = self.crawler_process.crawl(crawler, **opts.spargs)
+        self.crawler_process.start()
         if has_started(crawl, logged=self._is_logged):
             self.exitcode = conclude(crawler)
         elif isinstance(error := crawl.exception(), JobFinished):
@@ -88,17 +85,18 @@ class Command(StrictCommand, crawl.Command):
 
     def _is_spider(self, name: str) -> bool:
         """Return whether there is such a spider; if not, print which there are."""
-        loader = self.crawler_process.spider_loader  # type: ignore[union-attr]
+        loader = self.crawler_process.spider_loader
         try:
             loader.load(name)
         except KeyError:
-            _print(_unknown(name, loader.list()))
+            there = sorted(loader.list())
+            _print(f"There is no spider {name!r}.{hint(name, there)} There are: {', '.join(there)}.")
             return False
         return True
 
     @property
     def _is_logged(self) -> bool:
-        return bool(self.settings["LOG_FILE"])  # type: ignore[index]
+        return bool(self.settings["LOG_FILE"])
 
 
 def _below_home(settings: BaseSettings) -> None:
@@ -129,10 +127,6 @@ def _report(sentence: object, level: int = logging.ERROR, *, logged: bool) -> No
     _print(sentence)
     if logged:  # the terminal may be unattended
         logger.log(level, "%s", sentence)
-
-
-def _unknown(name: str, spiders: list[str]) -> str:
-    return f"There is no spider {name!r}.{hint(name, spiders)} There are: {', '.join(sorted(spiders))}."
 
 
 def conclude(crawler: Crawler) -> int:

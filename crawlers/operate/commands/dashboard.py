@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import os
 import sys
 import threading
@@ -16,8 +17,6 @@ from crawlers.operate.mirrored import bring_up, follow
 from crawlers.operate.strict_command import StrictCommand
 
 if TYPE_CHECKING:
-    import argparse
-
     from crawlers.operate.dashboard.actions import Operators, Project
 
 PORT = 8710
@@ -31,11 +30,8 @@ class Command(StrictCommand):
     requires_crawler_process = False
     default_settings: ClassVar[dict[str, Any]] = {"LOG_ENABLED": False}
 
-    def syntax(self) -> str:
-        return "[--port PORT] [--open]"
-
-    def short_desc(self) -> str:
-        return "Show the datasets, runs and errors in a browser, on this machine only"
+    takes = "[--port PORT] [--open]"
+    summary = "Show the datasets, runs and errors in a browser, on this machine only"
 
     def add_options(self, parser: argparse.ArgumentParser) -> None:
         super().add_options(parser)
@@ -48,7 +44,6 @@ class Command(StrictCommand):
         from crawlers.operate.dashboard.actions import Project
         from crawlers.operate.dashboard.server import Server
         from crawlers.operate.sources.file import SourcesFile
-        from crawlers.operate.sources.project_context import project
 
         if args:
             print(f"scrapy dashboard takes {self.syntax()}, not {args[0]!r}: it shows all sources.", file=sys.stderr)
@@ -61,7 +56,7 @@ class Command(StrictCommand):
         blobs = partial(open_blobs, settings)
         try:
             bring_up(settings, creates=True)
-            done = Project(SourcesFile(listed, project()), output, **folders, given=opts.set, queue=settings["QUEUE"])
+            done = Project(SourcesFile(listed), output, **folders, given=opts.set, queue=settings["QUEUE"])
             operators = self._operators(done)
             app = dashboard.app(output, **folders, blobs=blobs, listed=listed, operators=operators)
             server = Server(app, opts.port)
@@ -72,15 +67,11 @@ class Command(StrictCommand):
         server.run(partial(_begin, settings, server.url, browser=opts.open))
 
     def _operators(self, project: Project) -> Operators | None:
-        """Return who may change something; ``None`` without a password.
-
-        Raises:
-            DashboardError: DASHBOARD_PASSWORD_ENV names a variable that has none.
-        """
+        """Return who may change something; ``None`` without a password."""
         from crawlers.operate.dashboard.actions import Operators
         from crawlers.operate.dashboard.login import Login, take_password
 
-        password = take_password(self.settings["DASHBOARD_PASSWORD_ENV"], os.environ)  # type: ignore[index]
+        password = take_password(self.settings["DASHBOARD_PASSWORD_ENV"], os.environ)
         return Operators(Login(password), project) if password else None
 
 

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
+import argparse
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import IO, TYPE_CHECKING
 
 from crawlers.exceptions import ExportError
 from crawlers.operate.console import print_error
 from crawlers.operate.strict_command import ProjectCommand
 
 if TYPE_CHECKING:
-    import argparse
-    from collections.abc import Iterator
-    from typing import IO
-
     from crawlers.items import Dataset
 
 INCOMPLETE = 3
@@ -22,11 +20,8 @@ INCOMPLETE = 3
 class Command(ProjectCommand):
     """Exit code: 0 written, 1 not written, 3 written, but some documents can't be read or some datasets are invalid."""
 
-    def syntax(self) -> str:
-        return "--format FORMAT [-o FILE] [--validate] [source ...]"
-
-    def short_desc(self) -> str:
-        return "Write the datasets on disk as DCAT-AP, CSV, Parquet or Croissant"
+    takes = "--format FORMAT [-o FILE] [--validate] [source ...]"
+    summary = "Write the datasets on disk as DCAT-AP, CSV, Parquet or Croissant"
 
     def add_options(self, parser: argparse.ArgumentParser) -> None:
         from crawlers.store.export.writers import WRITERS
@@ -77,14 +72,7 @@ class Command(ProjectCommand):
     def _validate(
         self, datasets: Iterator[Dataset], before: Iterator[Dataset], file: IO[bytes], opts: argparse.Namespace
     ) -> None:
-        """Write the datasets, and what the shapes say of each.
-
-        Args:
-            before: the same datasets, to read which there are.
-
-        Raises:
-            ExportError: it is no DCAT that is written, there is no place for the report, or no pyshacl.
-        """
+        """Write the datasets, and what the shapes say of each."""
         from crawlers.store.export.target import target
         from crawlers.store.export.writers import PROFILES, WRITERS
 
@@ -111,11 +99,7 @@ def _file(given: Path | None) -> Path | None:
 
 
 def _report_file(exported: Path | None, given: Path | None) -> Path | None:
-    """Return the report's file, beside the export's if none is given; ``None`` for standard output.
-
-    Raises:
-        ExportError: there is none, or it is the export's.
-    """
+    """Return the report's file, beside the export's if none is given; ``None`` for standard output."""
     if given is None:
         if exported is None:
             raise ExportError("--validate writes a report: name its file with --report FILE, or the export's with -o.")

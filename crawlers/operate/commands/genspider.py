@@ -2,28 +2,22 @@
 
 from __future__ import annotations
 
+import argparse
 import keyword
 import re
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from scrapy.commands import genspider
 from scrapy.exceptions import UsageError
 
-from crawlers.kind import enabled
+from crawlers.kind import Kind, enabled
 from crawlers.operate.strict_command import StrictCommand
-
-if TYPE_CHECKING:
-    import argparse
-
-    from crawlers.kind import Kind
 
 
 class Command(StrictCommand, genspider.Command):
-    def short_desc(self) -> str:
-        return "Write a new catalogue's spider"
+    summary = "Write a new catalogue's spider"
 
     def add_options(self, parser: argparse.ArgumentParser) -> None:
         super().add_options(parser)
@@ -31,12 +25,17 @@ class Command(StrictCommand, genspider.Command):
         parser.set_defaults(template=default)
 
     def run(self, args: list[str], opts: argparse.Namespace) -> None:
-        """
-        Raises:
-            UsageError: the file would be broken, or would replace another spider's.
-        """
         if len(args) == 2:
-            mistake = _mistake(*args) or self._no_package() or ("" if opts.force else self._occupied(args[0]))
+            mistake, package = _mistake(*args), self.settings["NEWSPIDER_MODULE"]
+            if not mistake and not find_spec(package):
+                mistake = (
+                    f"there is no package {package} here: `catalogue-crawlers init FOLDER` makes a folder with one"
+                )
+            if not (mistake or opts.force):
+                folder = import_module(package).__path__[0]
+                path = Path(folder, f"{genspider.sanitize_module_name(args[0])}.py")
+                advice = "choose another name, or say --force to replace it"
+                mistake = f"{path} already exists: {advice}" if path.exists() else ""
             if mistake:
                 raise UsageError(mistake, print_help=False)
         super().run(args, opts)
@@ -57,17 +56,7 @@ class Command(StrictCommand, genspider.Command):
                 print(f"  {name}")
 
     def _kinds(self) -> dict[str, Kind]:
-        return enabled(self.settings.getlist("KINDS_ENABLED"))  # type: ignore[union-attr]
-
-    def _no_package(self) -> str:
-        name = self.settings["NEWSPIDER_MODULE"]  # type: ignore[index]
-        advice = f"there is no package {name} here: `catalogue-crawlers init FOLDER` makes a folder with one"
-        return "" if find_spec(name) else advice
-
-    def _occupied(self, name: str) -> str:
-        package = import_module(self.settings["NEWSPIDER_MODULE"])  # type: ignore[index]
-        path = Path(*package.__path__[:1], f"{genspider.sanitize_module_name(name)}.py")
-        return f"{path} already exists: choose another name, or say --force to replace it" if path.exists() else ""
+        return enabled(self.settings.getlist("KINDS_ENABLED"))
 
 
 def _mistake(name: str, address: str) -> str:

@@ -2,37 +2,29 @@
 
 from __future__ import annotations
 
+import argparse
 import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from crawlers.arguments import url
-from crawlers.exceptions import SourcesError, WorkflowError
+from crawlers.exceptions import WorkflowError
 from crawlers.operate.strict_command import ProjectCommand
 
 if TYPE_CHECKING:
-    import argparse
-
     from crawlers.operate.sources.source import Source
-    from crawlers.operate.workflow.workflow import Workflow
+    from crawlers.operate.workflow import Workflow
 
 
 class Command(ProjectCommand):
-    """Exit code: 0 written, 1 not written."""
-
     reads_output = False
 
-    def syntax(self) -> str:
-        return "[NAME ... | ecosystem] [--cron TIME] [--systemd] [--cron-file] [-o FOLDER] [--force]"
-
-    def short_desc(self) -> str:
-        return "Write the files for unattended runs: GitHub Actions, systemd, cron"
-
-    def long_desc(self) -> str:
-        return (
-            "Write a workflow of GitHub Actions for each named source, for the CKAN ecosystem, or for all sources that "
-            "are due; or a service and a timer of systemd, or lines for a crontab. Exit code: 0 written, 1 not written."
-        )
+    takes = "[NAME ... | ecosystem] [--cron TIME] [--systemd] [--cron-file] [-o FOLDER] [--force]"
+    summary = "Write the files for unattended runs: GitHub Actions, systemd, cron"
+    description = (
+        "Write a workflow of GitHub Actions for each named source, for the CKAN ecosystem, or for all sources that "
+        "are due; or a service and a timer of systemd, or lines for a crontab. Exit code: 0 written, 1 not written."
+    )
 
     def add_options(self, parser: argparse.ArgumentParser) -> None:
         super().add_options(parser)
@@ -46,51 +38,37 @@ class Command(ProjectCommand):
         add("--force", action="store_true", help="overwrite files that are different")
 
     def execute(self, args: list[str], opts: argparse.Namespace) -> None:
-        from crawlers.operate.workflow import files
-        from crawlers.operate.workflow.workflow import workflows
+        from crawlers.operate import workflow
+        from crawlers.operate.workflow import workflows
 
         options, settings = _options(args, opts), self.settings
-        chosen = workflows(args, self._sources(args), opts.cron, settings)  # type: ignore[arg-type]
+        chosen = workflows(args, self._sources(args), opts.cron, settings)
         found = [one.with_options(options) for one in chosen]
-        deployed = {**(files.crontab(found) if opts.cron_file else {})}
+        deployed = {**(workflow.crontab(found) if opts.cron_file else {})}
         for one in found if opts.systemd else ():
-            deployed |= files.systemd(one)
-        content = deployed or {name: text for one in found for name, text in files.github(one).items()}
-        folder = opts.output or (files.DEPLOY if deployed else files.WORKFLOWS)
-        for path in files.write(folder, content, force=opts.force):
+            deployed |= workflow.systemd(one)
+        content = deployed or {name: text for one in found for name, text in workflow.github(one).items()}
+        folder = opts.output or (workflow.DEPLOY if deployed else workflow.WORKFLOWS)
+        for path in workflow.write(folder, content, force=opts.force):
             print(f"Wrote {path}.")
         for line in [] if deployed else _next(found):
             print(line)
 
     def _sources(self, names: list[str]) -> dict[str, Source]:
-        """Return the sources that are named.
-
-        Raises:
-            SourcesError: sources.toml has no such source, or a mistake in it.
-        """
+        """Return the sources that are named."""
         from crawlers.operate.sources.file import SourcesFile
-        from crawlers.operate.sources.project_context import Known
-        from crawlers.operate.workflow.workflow import ECOSYSTEM
+        from crawlers.operate.sources.source import Known
+        from crawlers.operate.workflow import ECOSYSTEM
 
         if ECOSYSTEM in names:
             if len(names) > 1:
                 raise WorkflowError("ecosystem goes by itself, without names of sources.")
             return {}
-        file = SourcesFile(self.path("SOURCES_FILE"), Known(self.settings))  # type: ignore[arg-type]
-        sources, mistakes = file.read() if names else ({}, {})
-        file.check(names, [*sources, *mistakes])
-        for name in names:
-            if name in mistakes:
-                raise SourcesError(mistakes[name])
-        return sources
+        return SourcesFile(self.path("SOURCES_FILE"), Known(self.settings)).named(names) if names else {}
 
 
 def _options(names: list[str], opts: argparse.Namespace) -> list[str]:
-    """Return the words that the options add to the command.
-
-    Raises:
-        WorkflowError: an address is invalid, or no ecosystem is meant.
-    """
+    """Return the words that the options add to the command."""
     given = {"--catalogue": opts.catalogue, "--publish-to": opts.publish_to}
     words = [word for name, value in given.items() if value for word in (name, _address(name, value))]
     if words and names != ["ecosystem"]:
@@ -110,7 +88,7 @@ def _address(name: str, value: str) -> str:
 
 def _next(workflows: list[Workflow]) -> list[str]:
     """Return what is left to do: the secrets to set, and the badges for the README."""
-    from crawlers.operate.workflow.files import badge
+    from crawlers.operate.workflow import badge
 
     secrets = sorted({secret for one in workflows for secret in one.secrets} - {"GITHUB_TOKEN"})
     return [

@@ -2,33 +2,23 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import argparse
 
 from crawlers.exceptions import CrawlersError
 from crawlers.operate.console import open_streams, print_error
 from crawlers.operate.strict_command import ProjectCommand
 
-if TYPE_CHECKING:
-    import argparse
-
 
 class Command(ProjectCommand):
-    """Exit code: 0 all complete or partial, 1 nothing started, 3 some incomplete, 4 some failed, 130 interrupted."""
-
     takes_valid_settings_only = False  # its own and a crawl's are checked there
 
-    def syntax(self) -> str:
-        return "NAME ... | --all | --due [--parallel N] [--dry-run] [--scrapyd URL ... | --queue URL [--wait]]"
-
-    def short_desc(self) -> str:
-        return "Crawl the sources of sources.toml"
-
-    def long_desc(self) -> str:
-        return (
-            "Crawl sources of sources.toml: the named ones, all enabled ones, or those that are due. Exit code: "
-            "0 all complete or partial (stopped by a limit of yours), 1 nothing could start, 3 some incomplete, "
-            "4 some blocked, failed or not started, 130 interrupted."
-        )
+    takes = "NAME ... | --all | --due [--parallel N] [--dry-run] [--scrapyd URL ... | --queue URL [--wait]]"
+    summary = "Crawl the sources of sources.toml"
+    description = (
+        "Crawl sources of sources.toml: the named ones, all enabled ones, or those that are due. Exit code: "
+        "0 all complete or partial (stopped by a limit of yours), 1 nothing could start, 3 some incomplete, "
+        "4 some blocked, failed or not started, 130 interrupted."
+    )
 
     def add_options(self, parser: argparse.ArgumentParser) -> None:
         super().add_options(parser)
@@ -45,12 +35,12 @@ class Command(ProjectCommand):
 
     def run(self, args: list[str], opts: argparse.Namespace) -> None:
         """Harvest; if the output can't be written, the harvest goes on."""
-        from crawlers.operate.harvest.command import Harvesting
-        from crawlers.operate.harvest.outcome import NOTHING_STARTED
+        from crawlers.operate.harvest.crawls import Harvesting
+        from crawlers.operate.harvest.harvest import NOTHING_STARTED
 
         open_streams()
         self.exitcode = NOTHING_STARTED
         try:
-            self.exitcode = Harvesting(self.settings, opts).run(args)  # type: ignore[arg-type]
+            self.exitcode = Harvesting(self.settings, opts).run(args)
         except CrawlersError as error:
             print_error(error)

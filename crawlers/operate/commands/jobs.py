@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import argparse
 import json
 import os
 import sys
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from crawlers.exceptions import RunError, hint
-from crawlers.operate.strict_command import ProjectCommand
+from crawlers.operate.strict_command import ProjectCommand, Verb
 from crawlers.signals import ADVICE
 from crawlers.store.run_text import (
     coloured,
@@ -24,13 +26,7 @@ from crawlers.store.run_text import (
     minute,
     table,
 )
-from crawlers.store.runs import STATES, UNREADABLE, Run, damaged, find, items, runs, sources
-
-if TYPE_CHECKING:
-    import argparse
-    from collections.abc import Collection, Iterable, Iterator
-
-    from crawlers.store.runs import State
+from crawlers.store.runs import STATES, UNREADABLE, Run, State, damaged, find, items, runs, sources
 
 _COUNTS = ("new", "updated", "unchanged", "withdrawn")
 _HEADING = ("run", "source", "state", "datasets", *_COUNTS, "errors", "flaws", "took", "started", "req/s", "why")
@@ -41,19 +37,17 @@ class Command(ProjectCommand):
     """Exit code: 0 shown, 1 no such run or source, 3 shown, and a source can't be read."""
 
     takes_empty_store = True
-    verbs = ("show",)
+    verbs: Mapping[str, Verb] = {"show": Verb("", (), 1, 1)}
 
-    def syntax(self) -> str:
-        return "[NAME] [--failed | --status STATE,...] [--limit N] [--json] | show NAME|RUN [--json]"
+    takes = "[NAME] [--failed | --status STATE,...] [--limit N] [--json] | show NAME|RUN [--json]"
+    summary = "List the runs of each source, or show one"
+    description = (
+        "List the runs of all sources, or of the named one: pending and running ones first, then the newest. "
+        "`show` shows the report and the items of a run, or of the last run of a source."
+    )
 
-    def short_desc(self) -> str:
-        return "List the runs of each source, or show one"
-
-    def long_desc(self) -> str:
-        return (
-            "List the runs of all sources, or of the named one: pending and running ones first, then the newest. "
-            "`show` shows the report and the items of a run, or of the last run of a source."
-        )
+    def usage(self, args: list[str]) -> str:
+        return f"{super().usage(args)}; `scrapy jobs` lists the runs."
 
     def add_options(self, parser: argparse.ArgumentParser) -> None:
         super().add_options(parser)
@@ -72,16 +66,13 @@ class Command(ProjectCommand):
             print(line)
 
     def _lines(self, args: list[str], opts: argparse.Namespace) -> Iterable[str]:
-        """Return the lines to print.
-
-        Raises:
-            RunError: there is no such run or source, or the words on the command line are wrong.
-        """
-        if len(args) == 2 and args[0] == "show":
-            run = find(self.output, args[1])
+        """Return the lines to print."""
+        if args[:1] == ["show"]:
+            _, (name,) = self.verb(args, opts)
+            run = find(self.output, name)
             return _shown_json(run) if opts.json else self._shown(run)
-        if len(args) > 1 or args == ["show"]:
-            raise RunError(f"{self.usage(args)}; `scrapy jobs` lists the runs.")
+        if len(args) > 1:
+            raise self.misuse(self.usage(args))
         states = _states(opts)
         queued = self._queued(opts, args) if "pending" in states else []
         found = queued + self._runs(args[0] if args else None, _limit(opts.limit), states, is_known=bool(queued))
@@ -95,7 +86,7 @@ class Command(ProjectCommand):
         """Return the crawls that wait in the queue, if there is one."""
         from crawlers.operate.queue import need
 
-        address = opts.queue or self.settings["QUEUE"]  # type: ignore[index]
+        address = opts.queue or self.settings["QUEUE"]
         jobs = need("queue").Queue(address).jobs() if address else []
         waiting = [job for job in jobs if job.state == "todo" and job.source in (sources or (job.source,))]
         return [Run(source=job.source, run=None, state="pending", where="the queue") for job in waiting]
@@ -158,11 +149,7 @@ def _shown_json(run: Run) -> Iterator[str]:
 
 
 def _states(opts: argparse.Namespace) -> tuple[State, ...]:
-    """Return the states of the runs to show.
-
-    Raises:
-        RunError: a state does not exist, or both options are given.
-    """
+    """Return the states of the runs to show."""
     if opts.status is None:
         return _FAILED if opts.failed else STATES
     if opts.failed:
@@ -175,11 +162,7 @@ def _states(opts: argparse.Namespace) -> tuple[State, ...]:
 
 
 def _limit(text: str) -> int | None:
-    """Return the number; ``None`` for no limit.
-
-    Raises:
-        RunError: it is not a number.
-    """
+    """Return the number; ``None`` for no limit."""
     if not (text.isascii() and text.isdecimal()):
         raise RunError(f"--limit {text!r} is not a whole number.")
     return int(text[:9]) or None

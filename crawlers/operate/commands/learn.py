@@ -2,35 +2,26 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+import argparse
+from typing import Any
 
 from scrapy.exceptions import UsageError
 
 from crawlers.operate.strict_command import ProjectCommand
 
-if TYPE_CHECKING:
-    import argparse
-
 
 class Command(ProjectCommand):
-    """Exit code: 0 learned, 1 not learned."""
-
     reads_output = False
 
     requires_crawler_process = True
 
-    def syntax(self) -> str:
-        return '<URL|FILE> [--value title="..."] [--label license="Lizenz"] [--more URL ...] [--list URL] [-o FILE]'
-
-    def short_desc(self) -> str:
-        return "Learn the rules of an HTML catalogue from a page and what you see on it"
-
-    def long_desc(self) -> str:
-        return (
-            "Finds what you see on a dataset's page, and writes rules for `scrapy crawl html` that find it on every "
-            "page. Without --value and --label it proposes the labelled fields that it recognises. "
-            "Exit code: 0 learned, 1 not learned."
-        )
+    takes = '<URL|FILE> [--value title="..."] [--label license="Lizenz"] [--more URL ...] [--list URL] [-o FILE]'
+    summary = "Learn the rules of an HTML catalogue from a page and what you see on it"
+    description = (
+        "Finds what you see on a dataset's page, and writes rules for `scrapy crawl html` that find it on every "
+        "page. Without --value and --label it proposes the labelled fields that it recognises. "
+        "Exit code: 0 learned, 1 not learned."
+    )
 
     def add_options(self, parser: argparse.ArgumentParser) -> None:
         super().add_options(parser)

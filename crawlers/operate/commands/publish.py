@@ -2,39 +2,38 @@
 
 from __future__ import annotations
 
+import argparse
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from crawlers.exceptions import CrawlersError
+from crawlers.exceptions import CrawlersError, hint
 from crawlers.operate.console import MISTAKE, open_streams, print_error
-from crawlers.operate.strict_command import StrictCommand
-
-if TYPE_CHECKING:
-    import argparse
+from crawlers.operate.strict_command import StrictCommand, Verb
 
 
 class Command(StrictCommand):
-    """Exit code: 0 complete, or not approved, 1 not started, 3 conflicts, 4 rolled back or failed, 130 interrupted."""
-
     requires_project = True
 
-    def syntax(self) -> str:
-        what = "sites|extensions|timeseries|archive|datasets"
-        return f"{what} [SOURCE] --to URL [--yes] [--dry-run] [--full] | --rollback RUN"
+    takes = (
+        "sites|extensions|timeseries|archive|datasets [SOURCE] --to URL [--yes] [--dry-run] [--full] | --rollback RUN"
+    )
+    summary = "Write what was harvested back to a CKAN portal"
+    description = (
+        "Shows a plan, field by field, and asks; without a terminal, --yes approves it. Each record is "
+        "written, read back and compared; if one fails for good, all that was written is restored. The token is "
+        "in the environment: PUBLISH_TOKEN_ENV names the variable (CKAN_API_KEY). Exit code: 0 complete, or not "
+        "approved, 1 not started, 3 a record is in conflict, 4 rolled back or failed, 130 interrupted."
+    )
 
-    def short_desc(self) -> str:
-        return "Write what was harvested back to a CKAN portal"
-
-    def long_desc(self) -> str:
-        return (
-            "Shows a plan, field by field, and asks; without a terminal, --yes approves it. Each record is "
-            "written, read back and compared; if one fails for good, all that was written is restored. The token is "
-            "in the environment: PUBLISH_TOKEN_ENV names the variable (CKAN_API_KEY). Exit code: 0 complete, or not "
-            "approved, 1 not started, 3 a record is in conflict, 4 rolled back or failed, 130 interrupted."
-        )
+    def usage(self, args: list[str]) -> str:
+        meant = hint(args[0], self.verbs) if args and args[0] not in self.verbs else ""
+        return f"scrapy publish takes: {'|'.join(self.verbs)} [SOURCE] --to URL, or --rollback RUN.{meant}"
 
     def add_options(self, parser: argparse.ArgumentParser) -> None:
+        from crawlers.publish.targets import TARGETS
+
         super().add_options(parser)
+        self.verbs = {name: Verb("", target.options, 0, 1) for name, target in TARGETS.items()}
         parser.add_argument("--to", metavar="URL", help="the CKAN portal that is written to")
         parser.add_argument("--yes", action="store_true", help="write without asking")
         parser.add_argument("--dry-run", action="store_true", help="show the plan, and write nothing")
@@ -52,12 +51,12 @@ class Command(StrictCommand):
         """Read the options; a terminal shows the plan, and no log below warnings unless it is asked for."""
         open_streams()  # before the log is configured, which writes to them
         super().process_options(args, opts)
-        if sys.stderr.isatty() and self.settings.getpriority("LOG_LEVEL") < 40:  # type: ignore[union-attr,operator]
-            self.settings.set("LOG_LEVEL", "WARNING", "spider")  # type: ignore[union-attr]
+        if sys.stderr.isatty() and self.settings.getpriority("LOG_LEVEL") < 40:  # type: ignore[operator]
+            self.settings.set("LOG_LEVEL", "WARNING", "spider")
         if opts.dry_run:
             from crawlers.operate.unrecorded import leave_nothing
 
-            leave_nothing(self.settings)  # type: ignore[arg-type]
+            leave_nothing(self.settings)
 
     def run(self, args: list[str], opts: argparse.Namespace) -> None:
         """Publish."""
@@ -68,20 +67,14 @@ class Command(StrictCommand):
             print_error(error)
 
     def _publish(self, args: list[str], opts: argparse.Namespace) -> int:
-        """
-        Raises:
-            CrawlersError: it can't begin.
-        """
         from crawlers.operate.commands.crawl import conclude, has_started
         from crawlers.operate.mirrored import bring_up
-        from crawlers.operate.publish.command import Publishing
+        from crawlers.operate.publish import Publishing
         from crawlers.publish.spider import PublishSpider
         from crawlers.store.runs import EXIT_CODES
 
-        assert self.settings is not None  # noqa: S101  # Scrapy sets both
-        assert self.crawler_process is not None  # noqa: S101
         bring_up(self.settings)
-        publishing = Publishing(self.settings, opts)
+        publishing = Publishing(self, opts)
         given = publishing.arguments(args)
         crawler = self.crawler_process.create_crawler(PublishSpider)
         publishing.connect(crawler)

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
+import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from crawlers.exceptions import OutputError, StoreError, StoreUnreachableError, hint
+from crawlers.exceptions import OutputError, StoreError, StoreUnreachableError
 from crawlers.operate.console import print_error
-from crawlers.operate.strict_command import ProjectCommand
+from crawlers.operate.strict_command import ProjectCommand, check_sources
 
 if TYPE_CHECKING:
-    import argparse
-
     from crawlers.operate.mirrored import Counted
     from crawlers.store.bucket.mirror import Mirror
 
@@ -19,23 +18,16 @@ DAMAGED = 3
 
 
 class Command(ProjectCommand):
-    """Exit code: 0 pulled, 1 not pulled, 3 without sources that are damaged or can't be written, 130 interrupted."""
-
     reads_output = False
     interrupted = "Stopped: run the same command to continue."
 
-    def syntax(self) -> str:
-        return "s3://BUCKET/PREFIX FOLDER [SOURCE ...]"
-
-    def short_desc(self) -> str:
-        return "Make a plain folder of a store in S3"
-
-    def long_desc(self) -> str:
-        return (
-            "Write what a store has into a folder, as a crawl of one machine leaves it. The same command pulls what "
-            "is new, and goes on after an interruption. Exit code: 0 pulled, 1 not pulled, 3 without sources that are "
-            "damaged or can't be written, 130 interrupted."
-        )
+    takes = "s3://BUCKET/PREFIX FOLDER [SOURCE ...]"
+    summary = "Make a plain folder of a store in S3"
+    description = (
+        "Write what a store has into a folder, as a crawl of one machine leaves it. The same command pulls what "
+        "is new, and goes on after an interruption. Exit code: 0 pulled, 1 not pulled, 3 without sources that are "
+        "damaged or can't be written, 130 interrupted."
+    )
 
     def execute(self, args: list[str], opts: argparse.Namespace) -> None:
         from crawlers.operate.mirrored import Counted
@@ -52,7 +44,9 @@ class Command(ProjectCommand):
         if folder.exists() and any(folder.iterdir()) and not here.places.folder.exists():
             raise OutputError(f"{folder} is not empty, and no copy of {address}: name another folder.")
         self.exitcode = 0
-        for source in _chosen(here, args[2:]):
+        known = sorted(here.sources())
+        check_sources(args[2:], known, here.objects.address, OutputError)
+        for source in args[2:] or known:
             self._pull(here, source, counted)
         catch_up(folder, print_error)
 
@@ -70,17 +64,3 @@ class Command(ProjectCommand):
             print_error(error)
         else:
             print(counted.end())
-
-
-def _chosen(here: Mirror, names: list[str]) -> list[str]:
-    """Return the sources to pull: the named ones, or all.
-
-    Raises:
-        OutputError: the store has none of that name.
-    """
-    known = sorted(here.sources())
-    for name in names:
-        if name not in known:
-            there = ", ".join(known) or "none"
-            raise OutputError(f"{here.objects.address} has no source {name!r}.{hint(name, known)} There are: {there}.")
-    return names or known

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
+import argparse
 from contextlib import closing
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from crawlers.exceptions import DamagedSourceError, OutputError
 from crawlers.operate.console import print_error
 from crawlers.operate.strict_command import ProjectCommand
-
-if TYPE_CHECKING:
-    import argparse
 
 INCOMPLETE = 3
 
@@ -19,8 +16,7 @@ INCOMPLETE = 3
 class Command(ProjectCommand):
     """Exit code: 0 rebuilt, 1 not rebuilt, 3 rebuilt without the documents, or sources, that could not be read."""
 
-    def short_desc(self) -> str:
-        return "Rebuild index.sqlite from the manifests"
+    summary = "Rebuild index.sqlite from the manifests"
 
     def execute(self, args: list[str], opts: argparse.Namespace) -> None:
         from crawlers.operate.mirrored import mend
@@ -37,35 +33,25 @@ class Command(ProjectCommand):
 
     def _rebuild(self, output: Path, sources: list[str]) -> None:
         from crawlers.safety.locks import is_crawled
-        from crawlers.store import columns
-        from crawlers.store.index.database import remove, usable
+        from crawlers.store.columns import forget_all, update
+        from crawlers.store.index.database import connect, readable, remove, usable
+        from crawlers.store.index.index import rebuild
 
         busy = [source for source in sources if is_crawled(output / source)]
         if busy:
             raise OutputError(f"A crawl is writing into {output / busy[0]}: run scrapy reindex when it has ended.")
         with usable(output):
             remove(output)
-        columns.forget_all(output)
+        forget_all(output)
         self.interrupted = "index.sqlite is incomplete: run scrapy reindex again."
         for source in sources:
             try:
-                self._read(output, source)
+                print(f"{source}: {rebuild(output, source, self._report)} datasets")
             except DamagedSourceError as error:
                 self._report(str(error))
-        if sources:
-            self._store_columns(output)
-        else:
+        if not sources:
             print(f"{output} holds no source: there is nothing to index")
-
-    def _read(self, output: Path, source: str) -> None:
-        from crawlers.store.index.index import rebuild
-
-        print(f"{source}: {rebuild(output, source, self._report)} datasets")
-
-    def _store_columns(self, output: Path) -> None:
-        from crawlers.store.columns import update
-        from crawlers.store.index.database import connect, readable
-
+            return
         with readable(output), closing(connect(output)) as db:
             update(db, output)
 

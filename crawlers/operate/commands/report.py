@@ -18,11 +18,8 @@ if TYPE_CHECKING:
 class Command(ProjectCommand):
     """Exit code: 0 written, 1 not written, 3 written, and a source can't be read."""
 
-    def syntax(self) -> str:
-        return "[--format html|markdown] [-o FILE] [source ...]"
-
-    def short_desc(self) -> str:
-        return "Write an HTML page: sources, runs, changes, errors and the datasets' metadata"
+    takes = "[--format html|markdown] [-o FILE] [source ...]"
+    summary = "Write an HTML page: sources, runs, changes, errors and the datasets' metadata"
 
     def add_options(self, parser: argparse.ArgumentParser) -> None:
         super().add_options(parser)
@@ -76,7 +73,7 @@ class Command(ProjectCommand):
         listed = self.path("SOURCES_FILE")
         if not listed.exists():
             return None
-        from crawlers.operate.sources.all_sources import with_all
+        from crawlers.operate.sources.listing import with_all
 
         output, jobs = self.path("OUTPUT_DIR"), self.path("JOBS_DIR")
         return partial(with_all, db=db, output=output, jobs=jobs, listed=listed, names=names or None)

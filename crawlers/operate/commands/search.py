@@ -24,14 +24,9 @@ _WIDEST = 200  # characters of a title
 class Command(ProjectCommand):
     """Exit code: 0 even if nothing is found, 1 if there is no index or no such source, 3 if a source can't be read."""
 
-    def syntax(self) -> str:
-        return "[--source SOURCE] [--limit N] [--json] [--withdrawn] word ..."
-
-    def short_desc(self) -> str:
-        return "Find datasets on disk by words"
-
-    def long_desc(self) -> str:
-        return "Every word must occur. '\"river basin\"' is a phrase; rain* finds rains and rainfall."
+    takes = "[--source SOURCE] [--limit N] [--json] [--withdrawn] word ..."
+    summary = "Find datasets on disk by words"
+    description = "Every word must occur. '\"river basin\"' is a phrase; rain* finds rains and rainfall."
 
     def add_options(self, parser: argparse.ArgumentParser) -> None:
         super().add_options(parser)

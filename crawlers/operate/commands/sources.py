@@ -2,50 +2,57 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import argparse
+from collections.abc import Mapping
+from functools import partial
 
-from crawlers.operate.strict_command import ProjectCommand
+from scrapy.exceptions import UsageError
 
-if TYPE_CHECKING:
-    import argparse
+from crawlers.operate.strict_command import ProjectCommand, Verb
 
-
+_IN = "crawlers.operate.sources"
+_EDITED = ("schedule", "contact", "spargs")
 _READING = ("list", "show", "add", "rename", "attach", "purge")  # what is in OUTPUT_DIR
 
 
 class Command(ProjectCommand):
-    """Exit code: 0 done, 1 not done, 3 a dry run that is neither complete nor partial."""
-
     takes_valid_settings_only = False  # sources.toml's are checked when it is written
     requires_crawler_process = True
     reads_output = False  # most of its verbs do not
 
-    verbs = (
-        *("list", "show", "known", "add", "validate", "enable", "disable", "approve", "refuse", "edit", "schedule"),
-        *("rename", "attach", "remove", "purge"),
+    misuse = staticmethod(partial(UsageError, print_help=False))
+    verbs: Mapping[str, Verb] = {
+        "list": Verb(f"{_IN}.listing:print_list", ("json",), 0, 0),
+        "known": Verb(f"{_IN}.registry:print_known", ("json", "country", "kind"), 0, 1),
+        "add": Verb(f"{_IN}.add:add", (*_EDITED, "known", "rules", "force", "review", "yes", "country", "kind"), 1, 3),
+        "validate": Verb(f"{_IN}.dry_run:validate", ("show",)),
+        **dict.fromkeys(("enable", "disable"), Verb(f"{_IN}.changes:set_state", (), 1)),
+        **dict.fromkeys(("approve", "refuse"), Verb(f"{_IN}.changes:set_state", ("why",), 1)),
+        "edit": Verb(f"{_IN}.changes:edit", _EDITED, 1, 1),
+        "schedule": Verb(f"{_IN}.changes:schedule", (), 2),
+        "rename": Verb(f"{_IN}.folders:rename", (), 2, 2),
+        "attach": Verb(f"{_IN}.attach:attach", (), 2, 2),
+        "remove": Verb(f"{_IN}.changes:remove", (), 1),
+        "purge": Verb(f"{_IN}.folders:purge", ("yes",), 1, 1),
+        "show": Verb(f"{_IN}.listing:show", ("json",), 1, 1),
+    }
+
+    takes = (
+        "[--json] | show NAME [--json] | known [TEXT] | add NAME [SPIDER] URL | add NAME --known PORTAL | "
+        "validate [NAME ...] [--show N] | enable|disable|approve|remove NAME ... | refuse NAME ... --why TEXT | "
+        "edit NAME [-a NAME=VALUE] [-s NAME=VALUE] [--schedule WHEN] [--contact TEXT] | schedule NAME WHEN|none | "
+        "rename OLD NEW | attach NAME ids.csv | purge NAME [--yes]"
     )
-
-    def syntax(self) -> str:
-        return (
-            "[--json] | show NAME [--json] | known [TEXT] | add NAME [SPIDER] URL | add NAME --known PORTAL | "
-            "validate [NAME ...] [--show N] | enable|disable|approve|remove NAME ... | refuse NAME ... --why TEXT | "
-            "edit NAME [-a NAME=VALUE] [-s NAME=VALUE] [--schedule WHEN] [--contact TEXT] | schedule NAME WHEN|none | "
-            "rename OLD NEW | attach NAME ids.csv | purge NAME [--yes]"
-        )
-
-    def short_desc(self) -> str:
-        return "List the sources of sources.toml; add, validate, approve, edit and remove them"
-
-    def long_desc(self) -> str:
-        return (
-            "Without arguments: list the sources with their last verdict and their next run. add finds out what an "
-            "address is, and writes the table, with the settings of -s. known lists public portals of the registry, "
-            "and add --known takes the address and the kind from there. validate crawls at most 20 records of each "
-            "source into a temporary folder, and shows what was found. edit changes a table as add writes it; an empty "
-            "value removes a key. rename moves what the source has on disk, too; attach gives datasets on disk the ids "
-            "that the source has now; purge deletes what a removed source left there. "
-            "Exit code: 0 done, 1 not done, 3 a dry run is neither complete nor partial."
-        )
+    summary = "List the sources of sources.toml; add, validate, approve, edit and remove them"
+    description = (
+        "Without arguments: list the sources with their last verdict and their next run. add finds out what an "
+        "address is, and writes the table, with the settings of -s. known lists public portals of the registry, "
+        "and add --known takes the address and the kind from there. validate crawls at most 20 records of each "
+        "source into a temporary folder, and shows what was found. edit changes a table as add writes it; an empty "
+        "value removes a key. rename moves what the source has on disk, too; attach gives datasets on disk the ids "
+        "that the source has now; purge deletes what a removed source left there. "
+        "Exit code: 0 done, 1 not done, 3 a dry run is neither complete nor partial."
+    )
 
     def add_options(self, parser: argparse.ArgumentParser) -> None:
         super().add_options(parser)
@@ -76,12 +83,15 @@ class Command(ProjectCommand):
 
     def execute(self, args: list[str], opts: argparse.Namespace) -> None:
         from crawlers.operate.mirrored import bring_up, owning
-        from crawlers.operate.sources.command import changed_folders, execute, renamed
+        from crawlers.operate.sources.file import Call
+        from crawlers.operate.sources.folders import changed_folders, renamed
 
-        if not args or args[0] in _READING:
+        words = args or ["list"]
+        if words[0] in _READING:
             bring_up(self.settings, creates=True)
-        with owning(self.settings, changed_folders(self.settings, args)) as owners:
-            self.exitcode = execute(self, args, opts)
-            for name in renamed(args):
+        with owning(self.settings, changed_folders(self.settings, words)) as owners:
+            verb, names = self.verb(words, opts)
+            self.exitcode = verb.function(Call(self, words[0], names, opts))
+            for name in renamed(words):
                 if name in owners:
                     owners[name].empty()

@@ -2,28 +2,20 @@
 
 from __future__ import annotations
 
+import argparse
 from contextlib import closing
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from crawlers.exceptions import ExportError
 from crawlers.operate.strict_command import ProjectCommand
-
-if TYPE_CHECKING:
-    import argparse
 
 
 class Command(ProjectCommand):
     """Exit code: 0 shown or written, 1 no such source, metric or subject, or not written, 3 a source can't be read."""
 
-    def syntax(self) -> str:
-        return "SOURCE [--metric NAME ...] [--subject NAME ...] [--since DAY] [-o x.csv|x.parquet]"
-
-    def short_desc(self) -> str:
-        return "Show the time series of a source, or write it as CSV or Parquet"
-
-    def long_desc(self) -> str:
-        return "A metric also selects its parts: --metric format selects format:CSV, format:PDF ..."
+    takes = "SOURCE [--metric NAME ...] [--subject NAME ...] [--since DAY] [-o x.csv|x.parquet]"
+    summary = "Show the time series of a source, or write it as CSV or Parquet"
+    description = "A metric also selects its parts: --metric format selects format:CSV, format:PDF ..."
 
     def add_options(self, parser: argparse.ArgumentParser) -> None:
         super().add_options(parser)

@@ -3,16 +3,13 @@
 
 from __future__ import annotations
 
+import argparse
 import tomllib
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from scrapy.exceptions import UsageError
 
 from crawlers.operate.strict_command import ProjectCommand
-
-if TYPE_CHECKING:
-    import argparse
 
 MISSING = 3
 
@@ -27,27 +24,20 @@ def _is_declaration(name: str) -> bool:
 
 
 class Command(ProjectCommand):
-    """Exit code: 0 every page has what the rules require, 1 not tried, 3 something is missing or differs."""
-
     reads_output = False
 
     requires_crawler_process = True
 
-    def syntax(self) -> str:
-        return "[--list] [--json] [--save] [--check] <RULES|DECLARATION> [URL|FILE ...]"
-
-    def short_desc(self) -> str:
-        return "Show what a rules file, or the declaration of an API, extracts from a page"
-
-    def long_desc(self) -> str:
-        return (
-            "Shows what a rules file finds on datasets' pages, or on a listing: an address of `start`, or any page "
-            "with --list. Without a page it uses `start`. "
-            "Of the declaration of a JSON API, by its name or its file, it shows how many records of a page fill each "
-            "field; a page is an address or a saved answer, and the portal's address stands for the first page. "
-            "--save keeps the pages beside the rules file, with what was found; --check compares these with what is "
-            "found now. Exit code: 0 all found, 1 not tried, 3 something required is missing, or differs."
-        )
+    takes = "[--list] [--json] [--save] [--check] <RULES|DECLARATION> [URL|FILE ...]"
+    summary = "Show what a rules file, or the declaration of an API, extracts from a page"
+    description = (
+        "Shows what a rules file finds on datasets' pages, or on a listing: an address of `start`, or any page "
+        "with --list. Without a page it uses `start`. "
+        "Of the declaration of a JSON API, by its name or its file, it shows how many records of a page fill each "
+        "field; a page is an address or a saved answer, and the portal's address stands for the first page. "
+        "--save keeps the pages beside the rules file, with what was found; --check compares these with what is "
+        "found now. Exit code: 0 all found, 1 not tried, 3 something required is missing, or differs."
+    )
 
     def add_options(self, parser: argparse.ArgumentParser) -> None:
         super().add_options(parser)

@@ -2,29 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import argparse
 
-from crawlers.exceptions import OutputError, hint
-from crawlers.operate.strict_command import ProjectCommand
-
-if TYPE_CHECKING:
-    import argparse
+from crawlers.exceptions import OutputError
+from crawlers.operate.strict_command import ProjectCommand, check_sources
 
 
 class Command(ProjectCommand):
-    """Exit code: 0 all is as the manifests say, 1 no such source, 3 something differs."""
-
-    def syntax(self) -> str:
-        return "[SOURCE ...]"
-
-    def short_desc(self) -> str:
-        return "Compare the documents on disk with the manifests"
-
-    def long_desc(self) -> str:
-        return (
-            "Print documents that are damaged or missing, and files that no line of a manifest names. Nothing is "
-            "changed. Exit code: 0 all is as the manifests say, 1 no such source, 3 something differs."
-        )
+    takes = "[SOURCE ...]"
+    summary = "Compare the documents on disk with the manifests"
+    description = (
+        "Print documents that are damaged or missing, and files that no line of a manifest names. Nothing is "
+        "changed. Exit code: 0 all is as the manifests say, 1 no such source, 3 something differs."
+    )
 
     def execute(self, args: list[str], opts: argparse.Namespace) -> None:
         from crawlers.operate.verification import verify
@@ -35,11 +25,8 @@ class Command(ProjectCommand):
             raise OutputError(f"{output} is no folder: name another with -s OUTPUT_DIR=.")
         known = sources_in(output)
         self.tell_replaced(args)
-        for name in args:
-            if name not in known:
-                there = ", ".join(known) or "none"
-                raise OutputError(f"{output} has no source {name!r}.{hint(name, known)} There are: {there}.")
-        interval = self.settings.getfloat("LOGSTATS_INTERVAL")  # type: ignore[union-attr]
+        check_sources(args, known, output, OutputError)
+        interval = self.settings.getfloat("LOGSTATS_INTERVAL")
         self.exitcode = verify(output, list(dict.fromkeys(args)) or known, interval)
         if not known:
             print(f"{output} holds no source: there is nothing to verify")

@@ -2,31 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import argparse
 
 from crawlers.exceptions import CrawlersError, HarvestError
 from crawlers.operate.console import open_streams, print_error
 from crawlers.operate.strict_command import ProjectCommand
 
-if TYPE_CHECKING:
-    import argparse
-
 
 class Command(ProjectCommand):
-    """Exit code: 0 stopped, 1 could not start."""
-
-    def syntax(self) -> str:
-        return "--queue postgresql://HOST/DATABASE [--parallel N] [--due]"
-
-    def short_desc(self) -> str:
-        return "Crawl what a queue gives, as one of several nodes"
-
-    def long_desc(self) -> str:
-        return (
-            "Crawl the sources that `scrapy harvest --queue` puts into a queue in PostgreSQL, until it is stopped. "
-            "User and password come from PGUSER and PGPASSWORD. Ctrl-C stops the crawls so that other nodes go on "
-            "with them. Exit code: 0 stopped, 1 could not start."
-        )
+    takes = "--queue postgresql://HOST/DATABASE [--parallel N] [--due]"
+    summary = "Crawl what a queue gives, as one of several nodes"
+    description = (
+        "Crawl the sources that `scrapy harvest --queue` puts into a queue in PostgreSQL, until it is stopped. "
+        "User and password come from PGUSER and PGPASSWORD. Ctrl-C stops the crawls so that other nodes go on "
+        "with them. Exit code: 0 stopped, 1 could not start."
+    )
 
     def add_options(self, parser: argparse.ArgumentParser) -> None:
         super().add_options(parser)
@@ -37,22 +27,22 @@ class Command(ProjectCommand):
 
     def run(self, args: list[str], opts: argparse.Namespace) -> None:
         """Work; if the output can't be written, the work goes on."""
-        from crawlers.operate.harvest.command import number
+        from crawlers.operate.harvest.crawls import number
         from crawlers.operate.mirrored import bring_up
         from crawlers.operate.queue import need
-        from crawlers.operate.sources.project_context import Known
+        from crawlers.operate.sources.source import Known
 
         open_streams()
         self.exitcode = 1
         try:
             if args:
                 raise HarvestError(f"{self.usage(args)}; the queue names the sources.")
-            address = opts.queue or self.settings["QUEUE"]  # type: ignore[index]
+            address = opts.queue or self.settings["QUEUE"]
             if not address:
                 raise HarvestError("No queue is named: --queue postgresql://host/database, or the setting QUEUE.")
             bring_up(self.settings, creates=True)
             node = need("node").Node(
-                *(self.settings, Known(self.settings), opts.set),  # type: ignore[arg-type]
+                *(self.settings, Known(self.settings), opts.set),
                 parallel=number(opts.parallel),
                 queue=address,
                 defers_due=opts.due,

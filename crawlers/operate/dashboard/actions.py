@@ -13,11 +13,10 @@ from werkzeug.exceptions import Forbidden, TooManyRequests
 from crawlers.exceptions import CrawlersError, SourcesError
 from crawlers.operate.dashboard import addresses
 from crawlers.operate.dashboard.login import COOKIE, LASTS, Login, check_origin
-from crawlers.operate.harvest import control, selection
-from crawlers.operate.harvest.claim import read as read_claim
-from crawlers.operate.harvest.turn import already_running
+from crawlers.operate.harvest import processes, selection
+from crawlers.operate.harvest.harvest import already_running
+from crawlers.operate.harvest.job import read_claim
 from crawlers.operate.queue import need
-from crawlers.operate.sources import states
 from crawlers.operate.sources.file import SourcesFile
 from crawlers.safety.locks import is_crawled
 from crawlers.safety.redact import redact
@@ -156,44 +155,32 @@ def _harvest(project: Project, name: str, _: str | None) -> str:
     selection.named(sources, [name])
     if is_crawled(project.output / name) or read_claim(project.jobs, name).is_held:
         return f"[{name}] {already_running(name).sentence}"
-    sentence = control.start(name, project.jobs, project.logs, project.given)
+    sentence = processes.start(name, project.jobs, project.logs, project.given)
     return f"[{name}] is in the queue: a node that is free harvests it." if project.queue else sentence
 
 
 def _stop(project: Project, name: str, _: str | None) -> str:
     if project.queue and need("queue").Queue(project.queue).stop(name):
         return f"[{name}] is being stopped on its node."
-    return control.stop(project.output, name)
+    return processes.stop(project.output, name)
 
 
-def _enable(project: Project, name: str, _: str | None) -> str:
-    states.enable(project.file, [name])
-    return f"[{name}] is enabled."
-
-
-def _disable(project: Project, name: str, _: str | None) -> str:
-    states.disable(project.file, [name])
-    return f"[{name}] is disabled: --all and --due skip it."
-
-
-def _approve(project: Project, name: str, why: str | None) -> str:
-    states.approve(project.file, [name], why)
-    return f"[{name}] is approved."
+def _changed(verb: str) -> Callable[[Project, str, str | None], str]:
+    return lambda project, name, why: "".join(project.file.set_state(verb, [name], why))
 
 
 def _refuse(project: Project, name: str, why: str | None) -> str:
     if not why:
         raise SourcesError(f"[{name}] is not refused: the reason is missing.")
-    states.refuse(project.file, [name], why)
-    return f"[{name}] is refused: no harvest takes it."
+    return _changed("refuse")(project, name, why)
 
 
 ACTIONS = {
     "harvest": Action("Harvest now", _harvest),
     "stop": Action("Stop", _stop),
-    "enable": Action("Enable", _enable),
-    "disable": Action("Disable", _disable),
-    "approve": Action("Approve", _approve, takes_comment=True),
+    "enable": Action("Enable", _changed("enable")),
+    "disable": Action("Disable", _changed("disable")),
+    "approve": Action("Approve", _changed("approve"), takes_comment=True),
     "refuse": Action("Refuse", _refuse, takes_comment=True),
 }
 _REVIEWS = {"approve": "approved", "refuse": "refused"}

@@ -13,7 +13,7 @@ from crawlers.exceptions import CrawlersError, IndexUnreadableError, OutputError
 from crawlers.operate.dashboard import addresses
 from crawlers.operate.dashboard.cache import Remembered
 from crawlers.operate.report import environment
-from crawlers.operate.sources.all_sources import with_all
+from crawlers.operate.sources.listing import with_all
 from crawlers.safety.sqlite import identity
 from crawlers.signals import ADVICE, KINDS
 from crawlers.store.columns import opened

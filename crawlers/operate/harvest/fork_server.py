@@ -1,7 +1,7 @@
 """The fork server: a process that has imported what crawls need, and forks a child for each crawl.
 
-A harvest runs this file as a script, with a socket as its standard input: see `crawlers.operate.harvest.forks`. Neither
-settings, spiders nor rules are imported here: each crawl reads them as they are then.
+A harvest runs this file as a script, with a socket as its standard input: see `crawlers.operate.harvest.processes`.
+Neither settings, spiders nor rules are imported here: each crawl reads them as they are then.
 """
 
 from __future__ import annotations
@@ -136,12 +136,7 @@ def _fork() -> bool:
 
 
 def _crawl(words: list[str], harvest: int, log: int) -> None:
-    """Be ``python -m scrapy`` with these words, if the harvest still wants it.
-
-    Args:
-        harvest: the descriptor of a socket to the harvest, which gets the number of this process and answers.
-        log: the descriptor of the file that has the output.
-    """
+    """Be ``python -m scrapy`` with these words, if the harvest still wants it."""
     nothing = os.open(os.devnull, os.O_RDONLY)
     for descriptor, stream in ((nothing, 0), (log, 1), (log, 2)):
         os.dup2(descriptor, stream)

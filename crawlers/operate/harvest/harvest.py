@@ -1,20 +1,60 @@
-"""A harvest: the crawls of the chosen sources, some in parallel, and never two of one host."""
+"""A harvest: the crawls of the chosen sources, some in parallel, never two of one host, and how each ended."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
-from functools import partial
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
 from crawlers.exceptions import HarvestError
-from crawlers.operate.harvest.claim import Claim, hosts_at_work
-from crawlers.operate.harvest.job import Job, Plan, Runner
-from crawlers.operate.harvest.outcome import Outcome, write_failed_start
-from crawlers.operate.harvest.turn import Turn, already_running
-from crawlers.store.runs import at_work
+from crawlers.operate.harvest.job import Claim, Job, Ledger, Plan, Runner, hosts_at_work
+from crawlers.records import moment
+from crawlers.safety import inside, strict_json
+from crawlers.safety.redact import redact
+from crawlers.signals import OUTCOMES
+from crawlers.store.run_text import sentence
+from crawlers.store.runs import Run, as_crashed, at_work, content, reported
+
+COMPLETE, NOTHING_STARTED, INCOMPLETE, FAILED, INTERRUPTED = 0, 1, 3, 4, 130
+_CODES = {"incomplete": INCOMPLETE, "interrupted": INCOMPLETE, "blocked": FAILED, "failed": FAILED}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """How a source's turn ended.
+
+    Args:
+        state: the run's; or "not started", "running" (already, by another), "skipped" (the harvest was stopped before).
+    """
+
+    source: str
+    state: str
+    sentence: str
+    run: Run | None = None
+
+
+def exit_code(outcomes: Iterable[Outcome]) -> int:
+    """Return the exit code of a harvest.
+
+    >>> exit_code([])
+    0
+    """
+    states = [outcome.state for outcome in outcomes if outcome.state != "running"]
+    if states and all(state == "not started" for state in states):
+        return NOTHING_STARTED
+    codes = [FAILED if state == "not started" else _CODES.get(state, COMPLETE) for state in states]
+    return max(codes, default=COMPLETE)
+
+
+def already_running(source: str) -> Outcome:
+    """Return the outcome of a source that another crawl is at work on."""
+    return Outcome(source=source, state="running", sentence="is already running.")
+
 
 _PAUSE = 0.5  # seconds until a host that another harvest crawls is tried again
 
@@ -28,9 +68,6 @@ class Harvest:
     """The crawls of the chosen sources.
 
     Args:
-        output: OUTPUT_DIR.
-        jobs: JOBS_DIR.
-        parallel: how many crawls run in parallel.
         tell: prints what happens to a source: its name, and a sentence.
         report: receives the report of a run that could not write one itself.
         is_wanted: whether a source that was claimed is still to be crawled; another harvest may have just done it.
@@ -141,17 +178,8 @@ class Harvest:
 
     async def _crawl(self, plan: Plan) -> None:
         source = plan.job.source
-        turn = Turn(
-            plan=plan,
-            claim=self.claims[source],
-            runner=self.runner,
-            output=self.output,
-            tell=partial(self.tell, source),
-            report=self.report,
-            is_stopping=lambda: self.is_stopping,
-        )
         try:
-            outcome = await turn.take()
+            outcome = await Turn(self, plan).take()
         except HarvestError as error:
             self.refuse(plan.job, str(error))
         except OSError as error:
@@ -190,3 +218,110 @@ class Harvest:
     def _is_running(self, source: str) -> bool:
         run = at_work(self.output / source)
         return run is not None and run.state == "running"
+
+
+def write_failed_start(output: Path, job: Job, why: str) -> dict[str, Any]:
+    """Write runs/<run>.json for a crawl that could not start, so that the run list shows it; return the report."""
+    now = datetime.now(UTC)
+    run, time = moment.name(now), moment.written(now, "milliseconds")
+    report: dict[str, Any] = {
+        "source": job.source,
+        "spider": job.spider,
+        "run": run,
+        "arguments": {name: redact(value) for name, value in job.arguments.items()},
+        "started": time,
+        "finished": time,
+        "finish_reason": f"not started: {why}",
+        "verdict": "failed",
+        "expected": None,
+        "listed": 0,
+        "counts": dict.fromkeys(OUTCOMES, 0),
+        "errors": {},
+        "flaws": {},
+        **dict.fromkeys(("requests", "retries", "bytes"), 0),
+        "resumed": False,
+    }
+    folder = output / job.source
+    with suppress(OSError):  # a full disk
+        folder.mkdir(parents=True, exist_ok=True)
+        inside.write(folder, f"runs/{run}.json", strict_json.dumps(report), scratch=f".{run}.writing")
+    return report
+
+
+_RESUMES = 3  # times that a crashed crawl is resumed within one turn
+_RESTARTS = {
+    "different": "the saved job has other arguments or is of another version",
+    "damaged": "the saved job is damaged or is not a job, and was removed",
+}
+
+
+class Turn:
+    """A source's turn in a harvest: its crawl, which is resumed when it crashes, until there is a report."""
+
+    def __init__(self, harvest: Harvest, plan: Plan) -> None:
+        self.harvest, self.plan = harvest, plan
+        self.source = plan.job.source
+        self.folder = harvest.output / self.source
+
+    async def take(self) -> Outcome:
+        """Crawl the source, and return how that ended.
+
+        Raises:
+            HarvestError: the crawl could not start, or crashed before its first heartbeat.
+        """
+        ledger = Ledger(Path(self.plan.job.settings["JOBDIR"]))
+        state = ledger.state(self.plan.identity)
+        if state == "in use":
+            return already_running(self.source)
+        if state in ("different", "finished", "damaged"):
+            ledger.remove()
+        if state in _RESTARTS:
+            self.harvest.tell(self.source, f"starts from the beginning: {_RESTARTS[state]}.")
+        self.harvest.claims[self.source].begin()
+        self.harvest.tell(self.source, "resumed" if state == "unfinished" else "started")
+        run, why = await self._until_reported(ledger)
+        if run.details.get("finish_reason") == "finished":
+            ledger.remove()
+        return Outcome(source=self.source, state=run.state, sentence=f"{sentence(run)} {why}".rstrip(), run=run)
+
+    async def _until_reported(self, ledger: Ledger) -> tuple[Run, str]:
+        """Crawl until there is a report; return the run, and why it has no report if so."""
+        before, heartbeat = self._stamp(ledger.run()), self._heartbeat()
+        for left in reversed(range(_RESUMES + 1)):
+            try:
+                where, has_failed = await self.harvest.runner.crawl(self.plan.job), False
+            except HarvestError as error:  # maybe after the crawl had started
+                where, has_failed = str(error), True
+            name = ledger.run()
+            if name and self._stamp(name) not in (None, before):
+                return reported(self.folder / "runs" / f"{name}.json"), ""
+            crashed = at_work(self.folder)
+            if crashed is None or (self._heartbeat() == heartbeat if has_failed else crashed.run != name):
+                raise HarvestError(where if has_failed else f"{where} left no report")
+            if not (has_failed or self.harvest.is_stopping or ledger.finished()) and left:
+                self.harvest.tell(self.source, f"resumed: {where} left no report.")
+                continue
+            why = where if has_failed else f"{where[:1].upper()}{where[1:]} left no report."
+            return self._crashed(crashed, why, is_unreachable=has_failed), why
+        raise AssertionError  # the last iteration returns
+
+    def _crashed(self, run: Run, why: str, *, is_unreachable: bool) -> Run:
+        """Return a run without a report as a crashed one, unless it may still run on an unreachable node."""
+        if is_unreachable and run.state == "running":
+            return run
+        run = as_crashed(run)  # even if another machine has a recent heartbeat
+        if not self.harvest.is_stopping:
+            self.harvest.report({**run.details, "why": why})
+        return run
+
+    def _heartbeat(self) -> tuple[Any, ...]:
+        state = content(self.folder / "running.json")
+        return state.get("run"), state.get("heartbeat"), state.get("pid")
+
+    def _stamp(self, run: str | None) -> tuple[int, int] | None:
+        """Return what distinguishes a report from the one that was there before."""
+        try:
+            found = (self.folder / "runs" / f"{run or ''}.json").stat()
+        except OSError:
+            return None
+        return found.st_mtime_ns, found.st_ino

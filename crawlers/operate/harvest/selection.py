@@ -1,19 +1,20 @@
-"""Select the sources of a harvest, with the reason for each."""
+"""Select the sources of a harvest, with the reason for each, by schedule, last run and retries."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from itertools import takewhile
 from pathlib import Path
 
 from crawlers.exceptions import HarvestError, hint
-from crawlers.operate.harvest.claim import ClaimRecord, pending, read
-from crawlers.operate.harvest.retry import RETRIED, next_retry
-from crawlers.operate.sources import Source
+from crawlers.operate.harvest.job import ClaimRecord, read_claim
+from crawlers.operate.sources.schedule import Schedule
+from crawlers.operate.sources.source import Source
 from crawlers.records.moment import moment
 from crawlers.safety.redact import redact
-from crawlers.store.runs import Run, last, runs
+from crawlers.store.runs import Run, claimed, last, runs
 
 _NEVER = "never harvested before"
 _TRIALS = 50  # consecutive runs with other arguments that are skipped to find the last harvest
@@ -25,8 +26,6 @@ class Choice:
     """Whether a harvest takes a source.
 
     Args:
-        is_taken: whether it is harvested now.
-        reason: why, or why not.
         last: its last run, which may still be running.
         time: when its next run is due, or since when it has been; ``None`` without a schedule.
         is_waiting: whether it was never harvested and waits for its window.
@@ -49,9 +48,12 @@ def named(sources: Mapping[str, Source], names: Iterable[str]) -> list[Choice]:
     wanted = dict.fromkeys(names)
     for name in wanted:
         if name not in sources:
-            raise HarvestError(_unknown(name, sources))
+            there = ", ".join(sorted(sources)) or "none"
+            raise HarvestError(f"There is no source {name!r}.{hint(name, sources)} There are: {there}.")
         if sources[name].review == "refused":
-            raise HarvestError(_refused(sources[name]))
+            comment = sources[name].review_comment
+            why = f": {comment.rstrip('.')}" if comment else ""
+            raise HarvestError(f"[{name}] was refused{why}. `scrapy sources approve {name}` allows its harvest.")
     return [Choice(source=sources[name], is_taken=True, reason="named") for name in wanted]
 
 
@@ -68,52 +70,37 @@ def due(sources: Mapping[str, Source], output: Path, jobs: Path, now: datetime) 
 
     Only runs with the table's own arguments count.
     """
-    return [_choice(source, output, jobs, now) for source in sources.values()]
+    found = []
+    for source in sources.values():
+        run, known = last(output, source.name), read_claim(jobs, source.name)
+        if known.is_held and not (run and run.state == "running"):
+            run = claimed(jobs / f"{source.name}.lock") or run
+        found.append(replace(_judged(source, run, known, output, now), last=run))
+    return found
 
 
 def still_due(source: Source, output: Path, jobs: Path, now: datetime) -> bool:
     """Return whether a source is still due once this harvest has claimed it."""
-    run = _counted(source, last(output, source.name), output)
-    known = replace(read(jobs, source.name), is_held=False)
-    return _due(source, run, known, now, _retry(source, run, output)).is_taken
+    known = replace(read_claim(jobs, source.name), is_held=False)
+    return _judged(source, last(output, source.name), known, output, now).is_taken
 
 
-def _choice(source: Source, output: Path, jobs: Path, now: datetime) -> Choice:
-    run, known = last(output, source.name), read(jobs, source.name)
-    if known.is_held and not (run and run.state == "running"):
-        run = pending(jobs, source.name) or run
-    counted = _counted(source, run, output)
-    return replace(_due(source, counted, known, now, _retry(source, counted, output)), last=run)
-
-
-def _counted(source: Source, run: Run | None, output: Path) -> Run | None:
-    """Return the last run that counts for the schedule: running, or with the table's own arguments.
+def _judged(source: Source, run: Run | None, known: ClaimRecord, output: Path, now: datetime) -> Choice:
+    """Return the choice by the last run that counts for the schedule: running, or with the table's own arguments.
 
     A test such as ``scrapy crawl hdx -a max_datasets=1`` does not count.
-
-    Args:
-        run: the source's last.
     """
-    if run is None or not run.over or is_own(source, run.arguments):
-        return run
-    return next(iter(_harvests(source, output)), None)
 
+    def harvests() -> Iterator[Run]:  # that have ended, the newest first
+        before = runs(output, source.name, limit=_TRIALS)
+        return (one for one in before if one.over and is_own(source, one.arguments))
 
-def _harvests(source: Source, output: Path) -> Iterator[Run]:
-    """Yield the last runs that have ended and count for the schedule, the newest first."""
-    before = runs(output, source.name, limit=_TRIALS)
-    return (run for run in before if run.over and is_own(source, run.arguments))
-
-
-def _retry(source: Source, run: Run | None, output: Path) -> datetime | None:
-    """Return when a source is tried again before its next time.
-
-    Args:
-        run: the last that counts for the schedule.
-    """
-    if source.schedule is None or not source.schedule.retry or run is None or run.state not in RETRIED:
-        return None
-    return next_retry(source.schedule, list(_harvests(source, output)))
+    if run and run.over and not is_own(source, run.arguments):
+        run = next(harvests(), None)
+    retry = None
+    if run and run.state in RETRIED and source.schedule and source.schedule.retry:
+        retry = next_retry(source.schedule, list(harvests()))
+    return _due(source, run, known, now, retry)
 
 
 def is_own(source: Source, arguments: Mapping[str, str]) -> bool:
@@ -175,11 +162,6 @@ def _crashed(run: Run | None, known: ClaimRecord) -> str:
     return ""
 
 
-def _refused(source: Source) -> str:
-    why = f": {source.review_comment.rstrip('.')}" if source.review_comment else ""
-    return f"[{source.name}] was refused{why}. `scrapy sources approve {source.name}` allows its harvest."
-
-
 def not_approved(sources: Mapping[str, Source]) -> str:
     """Return a sentence that names the enabled sources that are left out until they are approved; empty if none is."""
     found: dict[str, list[str]] = {}
@@ -190,5 +172,24 @@ def not_approved(sources: Mapping[str, Source]) -> str:
     return f"Left out, {words}. `scrapy sources approve NAME` approves one." if words else ""
 
 
-def _unknown(name: str, sources: Mapping[str, Source]) -> str:
-    return f"There is no source {name!r}.{hint(name, sources)} There are: {', '.join(sorted(sources)) or 'none'}."
+RETRIED = ("failed", "incomplete")
+"""The verdicts after which a source is tried again; a blocked one waits for its next time."""
+
+
+def next_retry(schedule: Schedule, runs: Sequence[Run]) -> datetime | None:
+    """Return when a source is due again before its next time; ``None`` if it waits for that.
+
+    Args:
+        runs: those that count for the schedule and have ended, the newest first.
+    """
+    started, ended = (moment(time) for time in (runs[0].started, runs[0].finished)) if runs else (None, None)
+    if not started or not ended:
+        return None
+    slot = schedule.after(started)
+    starts = ((run.state, moment(run.started)) for run in runs)
+    failed = takewhile(lambda one: one[0] in RETRIED and one[1] is not None and schedule.after(one[1]) == slot, starts)
+    tried = len(list(failed))  # before the same time of the schedule
+    if not 0 < tried <= len(schedule.retry):
+        return None
+    time = ended + schedule.retry[tried - 1]
+    return time if time < slot else None

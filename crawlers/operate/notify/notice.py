@@ -1,17 +1,18 @@
-"""What a notification says about a run."""
+"""What a notification says about a run, and whether its source was failing before."""
 
 from __future__ import annotations
 
 import socket
+from collections.abc import Collection
 from dataclasses import dataclass, field
+from itertools import takewhile
 from pathlib import Path
 from typing import Any, get_args
 
-from crawlers.operate.notify.failures import FAILED, Failures
 from crawlers.records.moment import seconds
 from crawlers.safety.redact import safe_line
 from crawlers.store.run_text import counted, judged, left_out, looked_at, looks, minute, nothing_changed
-from crawlers.store.runs import State
+from crawlers.store.runs import State, runs
 
 VERDICTS = tuple(state for state in get_args(State) if state not in ("pending", "running"))
 
@@ -35,13 +36,19 @@ FIELDS = (
 
 
 @dataclass(frozen=True, slots=True)
+class Failures:
+    """The failed runs directly before a run."""
+
+    count: int = 0
+    since: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Notice:
     """A run and what to say about it.
 
     Args:
         report: runs/<run>.json; for a run that crashed without a report, what is known, and ``why``.
-        folder: the source's.
-        before: the failed runs directly before it.
     """
 
     report: dict[str, Any]
@@ -142,3 +149,25 @@ class Notice:
             return ""
         total = sum(errors.values())
         return f"; {total} {'error' if total == 1 else 'errors'} ({counted(errors)})"
+
+
+FAILED = frozenset(("incomplete", "blocked", "failed", "interrupted"))
+"""The verdicts of a run that failed."""
+_SUCCESSFUL = frozenset(("complete", "partial"))
+_MOST = 50  # runs that are looked at
+
+
+def failures_before(report: dict[str, Any], folder: Path, verdicts: Collection[str]) -> Failures:
+    """Return the failed runs before a run, among those with the same arguments.
+
+    Args:
+        verdicts: those that are notified of; a failed run with another one is passed over.
+    """
+    before = (
+        run
+        for run in runs(folder.parent, folder.name, limit=_MOST)
+        if run.over and run.run != report.get("run") and run.arguments == report.get("arguments", run.arguments)
+    )
+    judged = (run for run in before if run.state in _SUCCESSFUL or run.state in verdicts)
+    failed = list(takewhile(lambda run: run.state in FAILED, judged))
+    return Failures(len(failed), failed[-1].started) if failed else Failures()

@@ -26,21 +26,18 @@ from crawlers.operate.mirrored import look_again
 from crawlers.operate.queue import checked, shown
 from crawlers.operate.queue.connector import NodeConnector, prepare
 from crawlers.operate.queue.queue import ARCHIVES, CRAWL, CRAWLS, DUTIES, all_locks, deferred
-from crawlers.operate.sources.file import reads
+from crawlers.operate.sources.file import SourcesFile
 from crawlers.records.moment import moment
 from crawlers.store.runs import last
-from crawlers.store.sources_file import text
 
 if TYPE_CHECKING:
     from procrastinate import JobContext
     from procrastinate.jobs import Job
     from scrapy.settings import BaseSettings
 
-    from crawlers.operate.harvest.harvest import Harvest
+    from crawlers.operate.harvest.harvest import Harvest, Outcome
     from crawlers.operate.harvest.job import Plan
-    from crawlers.operate.harvest.outcome import Outcome
-    from crawlers.operate.sources import Source
-    from crawlers.operate.sources.project_context import Known
+    from crawlers.operate.sources.source import Known, Source
     from crawlers.store.runs import Run
 
 _TRIES = 3  # of a crawl that could not start, or crashed again and again
@@ -212,8 +209,7 @@ class Node(Crawls):
         return found
 
     def _table(self) -> tuple[dict[str, Source], dict[str, str]]:
-        path = Path(self.settings["SOURCES_FILE"])
-        return reads(text(path), path, self.known)
+        return SourcesFile(Path(self.settings["SOURCES_FILE"]), self.known).read()
 
     def _is_due(self, source: Source) -> bool:
         return still_due(source, self.output, self.jobs, datetime.now(UTC))

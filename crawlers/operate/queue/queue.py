@@ -19,7 +19,7 @@ from crawlers.operate.queue.connector import UTF8, prepare, unreachable
 if TYPE_CHECKING:
     from crawlers.operate.harvest.crawls import Crawls
     from crawlers.operate.harvest.job import Plan
-    from crawlers.operate.sources import Source
+    from crawlers.operate.sources.source import Source
 
 CRAWLS = "catalogue-crawlers"
 """The name of the queue in the database: other applications may have theirs there."""

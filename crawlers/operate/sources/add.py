@@ -1,26 +1,29 @@
-"""Makes a new source of what is found at its address."""
+"""``scrapy sources add``: makes a source of what is found at an address, and writes its table."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import nullcontext
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
+
+from scrapy.exceptions import UsageError
 
 from crawlers.arguments import url as checked
 from crawlers.exceptions import AnswerError, SourcesError, hint
-from crawlers.kind import registered
-from crawlers.listing.spider import source_name
-from crawlers.operate.sources import spider_choice
-from crawlers.operate.sources.detect import Detection
+from crawlers.kind import Asking, Finding, detector
+from crawlers.listing.spider import CatalogueSpider, source_name
+from crawlers.operate.sources import edit
+from crawlers.operate.sources.detect import Detection, probe
+from crawlers.operate.sources.file import Call, SourcesFile, misplaced
+from crawlers.operate.sources.folders import approved
 from crawlers.operate.sources.learn_rules import Learned, learned
-from crawlers.operate.sources.options import texts
-from crawlers.operate.sources.table import source as checked_source
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from crawlers.kind import Asking, Finding, Kind
-    from crawlers.operate.sources.project_context import Known
-    from crawlers.operate.sources.source import Source
+from crawlers.operate.sources.registry import portal
+from crawlers.operate.sources.source import Known, Source, read_source, texts
+from crawlers.operate.strict_command import ProjectCommand
+from crawlers.safety.redact import redact
+from crawlers.store.sources_file import text
 
 
 @dataclass(slots=True)
@@ -29,7 +32,6 @@ class Adding:
 
     Args:
         spider: the spider that the user named; ``None``: find it out.
-        address: what was typed: an address, or a rules file.
         table: the other keys of the table, as the file has them.
         rules: where a rules file goes that is learned.
         force: take the spider as it is named, without a request.
@@ -55,8 +57,12 @@ class Adding:
 
     def __post_init__(self) -> None:
         self.check()
-        named = self.spider and not self.force
-        kinds = [spider_choice.kind(str(self.spider), self.known)] if named else [*self.known.kinds]
+        kinds = [*self.known.kinds]
+        if self.spider and not self.force:
+            kinds = [self.known.spiders[self.spider].kind]
+            if detector(kinds[0]) is None:
+                what = f"What spider {self.spider} harvests can't be recognised"
+                raise SourcesError(f"{what}: --force writes the table as it is.")
         self.detection = Detection(self.address, kinds, self.table.get("arguments", {}))
 
     def check(self) -> None:
@@ -80,10 +86,11 @@ class Adding:
             self.source(self.spider, self._example(self.spider))
         else:
             texts(self.table.get("arguments", {}), f"{self.name}.arguments")
-            some = self._any_spider()
-            checked_source(
-                self.name, {**self.table, "spider": some, "arguments": self._example(some)}, self.known
-            )  # its other keys are the same for every spider
+            some = next((name for name in self.known.kinds if name in self.known.spiders), None)
+            if some is None:
+                raise SourcesError("No kind of catalogue is enabled: KINDS_ENABLED leaves out all of them.")
+            table = {**self.table, "spider": some, "arguments": self._example(some)}
+            read_source(self.name, table, self.known)  # its other keys are the same for every spider
 
     @property
     def is_file(self) -> bool:
@@ -97,9 +104,7 @@ class Adding:
             SourcesError: the table would be invalid.
         """
         given = self.table.get("arguments", {})
-        return checked_source(
-            self.name, {**self.table, "spider": spider, "arguments": {**arguments, **given}}, self.known
-        )
+        return read_source(self.name, {**self.table, "spider": spider, "arguments": {**arguments, **given}}, self.known)
 
     def asking(self) -> Asking[Source]:
         """Find out what the address is; return the source.
@@ -112,11 +117,11 @@ class Adding:
             raise SourcesError(self._nothing())
         best, *self.others = found
         self.found = best
-        spider = self.spider or spider_choice.spider(best, self.known)
+        spider = self.spider or chosen_spider(best, self.known)
         if self._takes_file(spider) and best.page is not None:
             self.learned = yield from learned(best.page)
             return self._with_learned_rules(spider)
-        return self.source(spider, spider_choice.arguments(best, self.address, self.known.spiders[spider]))
+        return self.source(spider, chosen_arguments(best, self.address, self.known.spiders[spider]))
 
     @property
     def question(self) -> str:
@@ -126,27 +131,20 @@ class Adding:
         where = f"{self.found.address} is not below {self.address}, and nothing there leads to it"
         return f"{where}: it may be another catalogue."
 
-    def forced(self) -> Source:
-        """Return the source as the user typed it.
+    def typed(self) -> Source:
+        """Return the source as the user typed it: by a rules file, or forced.
 
         Raises:
             SourcesError: no spider was named.
+            RulesError: it is not a rules file.
         """
         if self.spider is None:
             raise SourcesError("--force needs the spider: scrapy sources add NAME SPIDER URL --force")
-        if self._takes_file(self.spider):
+        if self._takes_file(self.spider) and not self.is_file:
             return self._with_learned_rules(self.spider)
-        return self.source(self.spider, {self.known.spiders[self.spider].address: self.address})
-
-    def with_rules(self) -> Source:
-        """Return the source of the rules file that the user named.
-
-        Raises:
-            RulesError: it is not a rules file.
-        """
-        spider = str(self.spider)
-        source = self.source(spider, {self.known.spiders[spider].address: self.address})
-        ready(source, self.known)
+        source = self.source(self.spider, {self.known.spiders[self.spider].address: self.address})
+        if self.is_file:
+            self.known.check_ready(source)
         return source
 
     def _with_learned_rules(self, spider: str) -> Source:
@@ -156,10 +154,6 @@ class Adding:
         return self.source(spider, {self.known.spiders[spider].address: str(self.rules)})
 
     def _check_rules_are_new(self) -> None:
-        """
-        Raises:
-            SourcesError: the file exists to which learned rules would be written.
-        """
         spider = self.spider or next((name for name, kind in self.known.kinds.items() if kind.takes_file), None)
         if self._takes_file(spider) and not self.is_file and not self.force and self.rules.exists():
             raise SourcesError(
@@ -167,23 +161,13 @@ class Adding:
                 f"scrapy sources add {self.name} {spider} {self.rules}"
             )
 
-    def _kind(self, spider: str | None) -> Kind | None:
-        chosen = self.known.spiders.get(spider or "")
-        return registered().get(chosen.kind) if chosen else None
-
     def _takes_file(self, spider: str | None) -> bool:
-        kind = self._kind(spider)
+        kind = self.known.kind_of(spider or "")
         return kind is not None and kind.takes_file
 
     def _example(self, spider: str) -> dict[str, str]:
-        kind = self._kind(spider)
+        kind = self.known.kind_of(spider)
         return {kind.address: kind.example} if kind else {}
-
-    def _any_spider(self) -> str:
-        for name in self.known.kinds:
-            if name in self.known.spiders:
-                return name
-        raise SourcesError("No kind of catalogue is enabled: KINDS_ENABLED leaves out all of them.")
 
     def _nothing(self) -> str:
         """Return why no source was found."""
@@ -210,11 +194,120 @@ def _force(spider: str | None) -> str:
     return " --force writes the table all the same." if spider else ""
 
 
-def ready(source: Source, known: Known) -> None:
-    """Check that a source could be harvested.
+# The verb
 
-    Raises:
-        ArgumentError: its spider refuses the arguments.
-        RulesError: its rules file does not exist, or is invalid.
-    """
-    known.spiders[source.spider](source=source.name, **source.arguments)
+
+_LONGEST = 1000  # characters of a line
+
+
+def add(call: Call) -> int:
+    """Add a source: its name, the spider if the user names it, and the address, unless a known portal has it."""
+    file, names, opts = call.file, call.names, call.opts
+    if len(names) not in ((1,) if opts.known is not None else (2, 3)):
+        raise UsageError(call.command.usage(["add"]), print_help=False)
+    name, spider = names[0], names[1] if len(names) == 3 else None
+    known = portal(opts.known) if opts.known is not None else None
+    _check_new(file, name, text(file.path) if file.path.exists() else "")
+    rules = Path(opts.rules or file.path.parent / "catalogues" / f"{name}.toml")
+    table = {"schedule": opts.schedule, "contact": opts.contact, "arguments": call.arguments, "settings": call.settings}
+    table = {key: value for key, value in (table | {"review": "open" if opts.review else None}).items() if value}
+    if known:
+        spider, table["arguments"] = known.kind, known.given | table.get("arguments", {})
+    address = known.address if known else names[-1]
+    adding = Adding(name, spider, address, table, rules, file.known, force=opts.force)
+    source = _found(call.command, adding)
+    if adding.found and adding.question and not opts.yes:
+        take = f"To take it: scrapy sources add {name} {adding.found.address}, or add --yes."
+        if not approved(f"{adding.question} {take}", f"{adding.question} Take it?"):
+            print("Nothing was added.")
+            return 0
+    learned = adding.learned.rules if adding.learned else None
+    with edit.new_file(rules, learned) if learned else nullcontext():
+        edit.write(file.path, lambda content: _added(file, content, source))
+    hint = misplaced(source, file.known)  # of one that was not looked for
+    for line in (*_summary(file.path, adding, source, call.output / source.name), *filter(None, [hint])):
+        print(redact(line)[:_LONGEST])
+    return 0
+
+
+def _check_new(file: SourcesFile, name: str, content: str) -> None:
+    found, mistakes = file.parse(content)
+    if name in {**found, **mistakes}:
+        raise SourcesError(f"{file.path} already has [{name}]: choose another name, or edit the file.")
+
+
+def _found(command: ProjectCommand, adding: Adding) -> Source:
+    """Return the source at the address, and print what each request gave."""
+    if adding.is_file or adding.force:
+        return adding.typed()
+    try:
+        return probe(command, adding.address, adding.asking())
+    finally:
+        for line in adding.detection.lines():
+            print(redact(line)[:_LONGEST])
+
+
+def _added(file: SourcesFile, before: str, source: Source) -> str:
+    """Return the file's text with the source."""
+    _check_new(file, source.name, before)
+    content = edit.add(before, source)
+    _, mistakes = file.parse(content)
+    if source.name in mistakes:
+        raise SourcesError(mistakes[source.name])
+    return content
+
+
+def _summary(path: Path, adding: Adding, source: Source, folder: Path) -> Iterator[str]:
+    """Yield what was written, and what to do next."""
+    where = ", ".join(f"{name} = {value}" for name, value in source.arguments.items()) or "its own address"
+    yield f"Added [{source.name}] to {path}: spider {source.spider}, {where}."
+    if folder.exists():
+        yield f"{folder} exists, and its files stay: remove it first if they are another catalogue's."
+    if adding.found and adding.found.note:
+        yield adding.found.note
+    for other in adding.others:
+        words = "".join(f" -a {name}={value}" for name, value in other.arguments.items())
+        yield f"Spider {other.kind} could harvest it, too: scrapy sources add NAME {other.kind} {other.address}{words}"
+    if not source.enabled and not adding.learned:
+        yield f"It is disabled: write {adding.rules}, then: scrapy sources enable {source.name}"
+    if adding.learned:
+        yield _learned(adding.learned, adding)
+    if source.review == "open":
+        yield f"It is open: --all and --due skip it until it is approved: scrapy sources approve {source.name}"
+    if source.enabled:
+        yield f"To see what a crawl would find: scrapy sources validate {source.name}"
+
+
+def _learned(learned: Learned, adding: Adding) -> str:
+    then = f"then: scrapy sources enable {adding.name}"
+    if learned.rules is None:
+        pages = f"{adding.address} --list LISTING" if learned.is_dataset else f"PAGE --list {adding.address}"
+        pages += " --browser" if learned.in_browser else ""
+        return (
+            f"It is disabled, since its rules could not be learned: {learned.reason}. "
+            f"Learn them from a dataset's page: scrapy learn {pages} -o {adding.rules}, {then}"
+        )
+    if learned.doubt:
+        return f"{adding.rules} has the learned rules. It is disabled: {learned.doubt}. Check the rules, {then}"
+    return f"{adding.rules} has the learned rules: {learned.reason}."
+
+
+def chosen_spider(finding: Finding, known: Known) -> str:
+    """Return the name of the spider that is declared for this very catalogue, else of the generic one of its kind."""
+    spiders = ((name, spider) for name, spider in known.spiders.items() if spider.kind == finding.kind)
+    same = (name for name, spider in spiders if _knows(spider, finding))
+    return next(same, finding.kind)
+
+
+def chosen_arguments(finding: Finding, typed: str, chosen: type[CatalogueSpider]) -> dict[str, str]:
+    """Return where the catalogue is, unless the spider knows, and which part of it the address is about."""
+    where = {} if _knows(chosen, finding) else {chosen.address: finding.address, **finding.arguments}
+    recogniser = detector(finding.kind)
+    narrowed = recogniser.narrowed(typed) if recogniser else {}
+    return where | {name: value for name, value in narrowed.items() if name in chosen.arguments}
+
+
+def _knows(chosen: type[CatalogueSpider], finding: Finding) -> bool:
+    """Return whether a spider is declared for the catalogue that was found."""
+    own, recogniser = getattr(chosen, chosen.address, None), detector(finding.kind)
+    return bool(own and recogniser and recogniser.is_same(str(own), finding.address))

@@ -12,11 +12,12 @@ import hashlib
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from crawlers.exceptions import OutputError, SourcesError
 from crawlers.operate.console import MISTAKE, print_error
-from crawlers.operate.sources.places import Places, idle
+from crawlers.operate.sources.file import Call
+from crawlers.operate.sources.folders import Places, idle
 from crawlers.records import moment
 from crawlers.safety import inside, strict_json
 from crawlers.safety.names import safe
@@ -27,11 +28,8 @@ from crawlers.store.index.index import catch_up
 from crawlers.store.index.manifest import FILE
 from crawlers.store.lines import JSONLines
 
-if TYPE_CHECKING:
-    from crawlers.operate.sources.command import Call
-
-    Key = tuple[str, str | None]
-    """Kind and resource id: a document within its dataset."""
+Key = tuple[str, str | None]
+"""Kind and resource id: a document within its dataset."""
 
 _KINDS = ("dataset", "dataset_metadata", "resource_metadata")
 _DATASET = ("dataset", None)
@@ -42,13 +40,7 @@ _LONGEST_NAME = 255  # bytes
 
 
 class Row(NamedTuple):
-    """A row of the CSV file.
-
-    Args:
-        number: of its line.
-        local: the dataset's id on disk.
-        remote: the id that the source has now.
-    """
+    """A row of the CSV file."""
 
     number: int
     local: str
@@ -56,22 +48,23 @@ class Row(NamedTuple):
 
 
 def attach(call: Call) -> int:
-    """Give datasets the ids of a CSV file with the columns ``local``, on disk, and ``remote``, at the source now.
-
-    Raises:
-        SourcesError: there is no such source, it is being crawled, or the CSV file or the manifest can't be read.
-    """
+    """Give datasets the ids of a CSV file with the columns ``local``, on disk, and ``remote``, at the source now."""
     name, file = call.names
     found, mistakes = call.file.read()
     call.file.check([name], {**found, **mistakes})
-    place = Places.named(name, call.output, call.jobs, call.logs)
+    place = Places.named(name, *call.folders)
     rows = _rows(Path(file))
     try:
         with idle([place]):
             manifest = Manifest(place.folder, rows)
             wrong = list(_mistakes(manifest, rows))
+            for sentence in wrong[:_SHOWN]:
+                print_error(f"{file}, {one_line(sentence, 500)}")
+            if len(wrong) > _SHOWN:
+                print_error(f"{file}: {counted(len(wrong) - _SHOWN, 'more mistake')}.")
             if wrong:
-                return _report(wrong, file)
+                print_error("Nothing was changed.")
+                return MISTAKE
             documents = _attach(manifest, rows)
         catch_up(call.output, print_error, [name])
     except OSError as error:
@@ -83,11 +76,7 @@ def attach(call: Call) -> int:
 
 
 def _rows(path: Path) -> list[Row]:
-    """Return the rows of the CSV file.
-
-    Raises:
-        SourcesError: it can't be read, or lacks a column.
-    """
+    """Return the rows of the CSV file."""
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
             reader = csv.DictReader(file, strict=True)
@@ -102,9 +91,6 @@ def _rows(path: Path) -> list[Row]:
 
 class Manifest:
     """What a source's manifest says of the datasets in a CSV file.
-
-    Args:
-        folder: the source's.
 
     Attributes:
         last: the last line of each of their documents, by the dataset's id.
@@ -122,13 +108,10 @@ class Manifest:
         for _, text in lines.read(folder, FILE):
             entry = lines.entry(text)
             if entry and _is_line(entry) and entry["dataset_id"] in mentioned:
-                self._take(entry)
-
-    def _take(self, entry: dict[str, Any]) -> None:
-        key = entry["kind"], entry.get("resource_id")
-        self.last[entry["dataset_id"]][key] = entry
-        if isinstance(before := entry.get("renamed_from"), str):
-            self.attached.add((key, entry["dataset_id"], before))
+                key = entry["kind"], entry.get("resource_id")
+                self.last[entry["dataset_id"]][key] = entry
+                if isinstance(before := entry.get("renamed_from"), str):
+                    self.attached.add((key, entry["dataset_id"], before))
 
     def is_attached(self, key: Key, row: Row) -> bool:
         """Return whether a document has its new id already."""
@@ -190,21 +173,8 @@ def _obstacle(manifest: Manifest, row: Row) -> Iterator[str]:
                 yield f"{line['metadata_file']} can't be read: {error.strerror}."
 
 
-def _report(wrong: list[str], file: str) -> int:
-    for sentence in wrong[:_SHOWN]:
-        print_error(f"{file}, {one_line(sentence, 500)}")
-    if len(wrong) > _SHOWN:
-        print_error(f"{file}: {counted(len(wrong) - _SHOWN, 'more mistake')}.")
-    print_error("Nothing was changed.")
-    return MISTAKE
-
-
 def _attach(manifest: Manifest, rows: Sequence[Row]) -> int:
-    """Copy the documents, and write the lines; return how many documents got another id.
-
-    Raises:
-        OSError: a document can't be read, or something can't be written.
-    """
+    """Copy the documents, and write the lines; return how many documents got another id."""
     stamp = {"run": moment.name(), "time": moment.now("milliseconds")}
     found = {row: manifest.current(row) for row in rows}
     with inside.Writer(manifest.folder) as writer:

@@ -1,28 +1,33 @@
-"""A dry run: crawls some records of a source into a temporary folder, and shows which fields they have."""
+"""``scrapy sources validate``: crawls some records into a temporary folder, and shows which fields they have."""
 
 from __future__ import annotations
 
 import json
+import shutil
+import signal
 import subprocess
 import sys
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from crawlers.exceptions import ArgumentError, SourcesError
+from scrapy.exceptions import UsageError
+
+from crawlers import signals
+from crawlers.exceptions import ArgumentError, CrawlersError, SourcesError
 from crawlers.extensions.public_hosts import NAME as PUBLIC_HOSTS
-from crawlers.operate.harvest.job import setting_text
+from crawlers.operate.harvest.job import Job, setting_text
 from crawlers.operate.notify import Notifications
+from crawlers.operate.sources.file import Call, misplaced, report
+from crawlers.operate.sources.source import Known, Source
 from crawlers.safety.redact import one_line, redact
 from crawlers.store.folder import recall, remember
 
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping
-
-    from crawlers.operate.sources.project_context import Known
-    from crawlers.operate.sources.source import Source
-
+NOT_RIGHT = 3
+"""The exit code of a dry run that is neither complete nor partial."""
 RECORDS = 20
 SECONDS = 600
 _QUIET = {"NOTIFY_VERDICTS": "", "PROMETHEUS_FILE": "", "HTTPCACHE_ENABLED": "False", "FEEDS": "{}", "FEED_URI": ""}
@@ -30,7 +35,8 @@ _QUIET = {"NOTIFY_VERDICTS": "", "PROMETHEUS_FILE": "", "HTTPCACHE_ENABLED": "Fa
 _MAX_ERRORS = 1000
 _PATIENCE = 10  # seconds for a crawl to end after SIGTERM
 _TITLES = ("name", "title", "text", "uri", "id", "email", "value", "start", "end")
-_LONGEST = 300
+_LONGEST = 300  # characters of a value
+_LONGEST_LINE = 1000
 _LEFT_OUT = {"source", "resources", "metadata_source", "metadata_url", "metadata_modified", "retrieved", "dataset_id"}
 
 
@@ -39,9 +45,7 @@ class DryRun:
     """What a dry run found.
 
     Args:
-        verdict: the run's.
         expected: how many datasets the catalogue states; ``None`` if it states none.
-        records: the items.
         errors: the number of each kind, and the first message of each.
         flaws: the same of what could not be read of records that are kept.
     """
@@ -67,7 +71,13 @@ def dry_run(source: Source, known: Known, settings: Mapping[str, str], output: P
     Raises:
         SourcesError: the crawl did not start, or did not end in time.
     """
-    _check_notifications(source, known, settings)
+    told = f"[{source.name}]: the dry run did not start"
+    chosen = known.settings.copy()
+    chosen.setdict({**source.settings, **settings}, priority="cmdline")
+    try:
+        Notifications.from_settings(chosen)  # which the dry run disables but a harvest uses
+    except ArgumentError as error:
+        raise SourcesError(f"{told}: {error}") from None
     with TemporaryDirectory(prefix="sources-") as name:
         folder = Path(name)
         written = folder / "output" / source.name
@@ -77,44 +87,22 @@ def dry_run(source: Source, known: Known, settings: Mapping[str, str], output: P
         reports = sorted((written / "runs").glob("*.json"))
         if not reports:
             reason = redact(said.strip().splitlines()[-1][:500]) if said.strip() else f"exit code {code}"
-            raise _not_started(source, reason)
-        report = json.loads(reports[-1].read_bytes())
+            raise SourcesError(f"{told}: {reason}")
+        run = json.loads(reports[-1].read_bytes())
         found = (_kinds(written / name) for name in ("errors.jsonl", "flaws.jsonl"))
-        return DryRun(report["verdict"], report["expected"], _records(folder), *found)
-
-
-def _check_notifications(source: Source, known: Known, settings: Mapping[str, str]) -> None:
-    """Check the notifications, which the dry run disables but a harvest uses.
-
-    Raises:
-        SourcesError: one of them is not usable, so a harvest would not start.
-    """
-    chosen = known.settings.copy()
-    chosen.setdict({**source.settings, **settings}, priority="cmdline")
-    try:
-        Notifications.from_settings(chosen)
-    except ArgumentError as error:
-        raise _not_started(source, str(error)) from None
-
-
-def _not_started(source: Source, reason: str) -> SourcesError:
-    return SourcesError(f"[{source.name}]: the dry run did not start: {reason}")
+        return DryRun(run["verdict"], run["expected"], list(_read_lines(folder / "items.jsonl")), *found)
 
 
 def command(source: Source, known: Known, settings: Mapping[str, str], folder: Path) -> list[str]:
     """Return the command line of a crawl that writes a few records into a folder."""
-    declared = known.spiders[source.spider].arguments
     given = {name: value for name, value in source.arguments.items() if name != "since"}
     limit = min(RECORDS, int(given.get("max_datasets", RECORDS)))
     given |= {"source": source.name, "max_datasets": str(limit)}
-    given |= {"level": "snapshot"} if "level" in declared else {}
+    given |= {"level": "snapshot"} if "level" in known.spiders[source.spider].arguments else {}
     chosen = {**{name: setting_text(value) for name, value in source.settings.items()}, **settings, **_QUIET}
     chosen |= {"OUTPUT_DIR": str(folder / "output"), "JOBDIR": str(folder / "job"), "LOG_FILE": str(folder / "log")}
-    return [
-        *(sys.executable, "-m", "scrapy", "crawl", source.spider, "-O", str(folder / "items.jsonl")),
-        *(word for name, value in given.items() for word in ("-a", f"{name}={value}")),
-        *(word for name, value in chosen.items() for word in ("-s", f"{name}={value}")),
-    ]
+    job = Job(source=source.name, spider=source.spider, arguments=given, settings=chosen)
+    return [sys.executable, "-m", "scrapy", *job.words, "-O", str(folder / "items.jsonl")]
 
 
 def _run(words: list[str]) -> tuple[int, str]:
@@ -125,37 +113,31 @@ def _run(words: list[str]) -> tuple[int, str]:
     except subprocess.TimeoutExpired:
         raise SourcesError(f"The dry run took longer than {SECONDS} seconds and was stopped.") from None
     finally:
-        _end(process)
+        if process.poll() is None:
+            process.terminate()
+            try:
+                process.communicate(timeout=_PATIENCE)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.communicate()
     return process.returncode, output
-
-
-def _end(process: subprocess.Popen[str]) -> None:
-    if process.poll() is not None:
-        return
-    process.terminate()
-    try:
-        process.communicate(timeout=_PATIENCE)
-    except subprocess.TimeoutExpired:
-        process.kill()
-        process.communicate()
-
-
-def _records(folder: Path) -> list[dict[str, Any]]:
-    path = folder / "items.jsonl"
-    return list(_lines(path)) if path.exists() else []
 
 
 def _kinds(path: Path) -> dict[str, tuple[int, str]]:
     found: dict[str, tuple[int, str]] = {}
-    for _, line in zip(range(_MAX_ERRORS), _lines(path) if path.exists() else (), strict=False):
+    for line in islice(_read_lines(path), _MAX_ERRORS):
         count, first = found.get(line["kind"], (0, line["error"]))
         found[line["kind"]] = count + 1, first
     return found
 
 
-def _lines(path: Path) -> Iterator[dict[str, Any]]:
-    with path.open("rb") as file:
-        yield from map(json.loads, file)
+def _read_lines(path: Path) -> Iterator[dict[str, Any]]:
+    if path.exists():
+        with path.open("rb") as file:
+            yield from map(json.loads, file)
+
+
+# Which fields records have
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,8 +146,6 @@ class Coverage:
 
     Args:
         name: the field's name; for a field of resources ``resource.format``.
-        count: how many of the records have it.
-        total: how many records there are.
     """
 
     name: str
@@ -180,13 +160,10 @@ def coverage(records: list[dict[str, Any]]) -> list[Coverage]:
     >>> coverage([{"title": "Rivers", "resources": [{"format": "CSV"}]}, {"title": "Lakes", "resources": []}])[0]
     Coverage(name='title', count=2, total=2, example='Rivers')
     """
-    resources = [resource for record in records for resource in record.get("resources") or []]
-    return [*_fields(records, ""), *_resources(records), *_fields(resources, "resource.")]
-
-
-def _resources(records: list[dict[str, Any]]) -> list[Coverage]:
-    counts = [len(record.get("resources") or []) for record in records]
-    return [Coverage("resources", sum(map(bool, counts)), len(records), f"{sum(counts)} in all")] if records else []
+    each = [record.get("resources") or [] for record in records]
+    count = Coverage("resources", sum(map(bool, each)), len(records), f"{sum(map(len, each))} in all")
+    resources = [resource for those in each for resource in those]
+    return [*_fields(records, ""), *([count] if records else []), *_fields(resources, "resource.")]
 
 
 def _fields(records: list[dict[str, Any]], prefix: str) -> list[Coverage]:
@@ -238,3 +215,46 @@ def _cut(line: str, width: int) -> str:
     'a long …'
     """
     return line if len(line) <= width else f"{line[: width - 1]}…"
+
+
+# The verb
+
+
+def validate(call: Call) -> int:
+    """Crawl some records of each source, and print what was found."""
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # SIGTERM ends the dry run, too, without a traceback
+    file, names, shown = call.file, call.names, call.opts.show or "0"
+    if call.opts.show is not None and not (shown.isascii() and shown.isdecimal() and 1 <= int(shown[:9]) <= RECORDS):
+        raise UsageError(f"--show {shown[:100]!r} is not a whole number from 1 to {RECORDS}.", print_help=False)
+    found, mistakes = file.read()
+    file.check(names, {**found, **mistakes})
+    code = report({name: mistake for name, mistake in mistakes.items() if not names or name in names})
+    unnamed = {one.name for one in found.values() if one.enabled and one.review != "refused"}  # open ones, too
+    chosen = [source for source in found.values() if source.name in (names or unnamed)]
+    for source in chosen:
+        code = _validate(call, source, int(shown)) or code
+    if not chosen and not names:
+        print(f"{file.path} has no enabled source: there is nothing to validate.")
+    return code
+
+
+def _validate(call: Call, source: Source, shown: int) -> int:
+    """Print what a dry run of a source finds, and as many records as they are; return the exit code."""
+    known = call.file.known
+    try:
+        found = dry_run(source, known, call.settings, call.output)
+    except CrawlersError as error:
+        return report({source.name: str(error)})
+    total = "" if found.expected is None else f" of {found.expected}"
+    said = [f"{source.name}: {found.verdict}, {len(found.records)}{total} datasets crawled"]
+    declared = getattr(known.spiders[source.spider], "declared", lambda _: ())(source.arguments)
+    said += lines(coverage(found.records), shutil.get_terminal_size((120, 24)).columns, declared)
+    hint = misplaced(source, known)
+    said += [f"  ! {hint}"] if hint and not found.is_successful else []
+    for mark, kinds in (("!", found.errors), ("~", found.flaws)):
+        for kind, (count, first) in kinds.items():
+            line = f"  {mark} {kind} ({count}): {signals.KINDS.get(kind, '')} First: {first}"
+            said.append(redact(line)[:_LONGEST_LINE])
+    said += [redact(json.dumps(record, indent=2, ensure_ascii=False)) for record in found.records[:shown]]
+    print("\n".join(said), flush=True)
+    return 0 if found.is_successful else NOT_RIGHT

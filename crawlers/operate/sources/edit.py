@@ -5,25 +5,20 @@ from __future__ import annotations
 import os
 import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from copy import deepcopy
 from itertools import pairwise, takewhile
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any, TextIO
 
 import tomlkit
 from tomlkit.exceptions import TOMLKitError
 
 from crawlers.exceptions import SourcesError
+from crawlers.operate.sources.source import Source
 from crawlers.safety.locks import alone
 from crawlers.store.sources_file import text as read_text
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from pathlib import Path
-    from typing import TextIO
-
-    from crawlers.operate.sources.source import Source
 
 _HEADER = re.compile(r"\s*\[\[?\s*(?P<key>[^\]#]+?)\s*\]\]?\s*(#.*)?$")
 _FIRST_KEY = re.compile(r"""(\s*\[\[?\s*)(?:"[^"]*"|'[^']*'|[A-Za-z0-9_-]+)""")
@@ -79,11 +74,7 @@ def _with_key(text: str, path: tuple[str, ...], value: Any) -> str:
 
 
 def _rewritten(text: str, path: tuple[str, ...], value: Any) -> str:
-    """Return a part of the file with a value at a path of keys; ``None`` removes it.
-
-    Raises:
-        SourcesError: tomlkit, which does not read all of TOML, can't change it.
-    """
+    """Return a part of the file with a value at a path of keys; ``None`` removes it."""
     try:
         document: Any = tomlkit.parse(text)
         table = _at(document, path[:-1], make=True)
@@ -238,11 +229,7 @@ def _end(text: str) -> str:
 
 
 def _checked(text: str, content: dict[str, Any]) -> str:
-    """Return the text.
-
-    Raises:
-        SourcesError: it does not have this content.
-    """
+    """Return the text."""
     try:
         if _filled(tomllib.loads(text)) == _filled(content):
             return text

@@ -1,43 +1,83 @@
-"""Reads sources.toml; each invalid table gives one sentence that says what is wrong and where."""
+"""sources.toml: read, checked and changed; each invalid table gives one sentence that says what is wrong and where."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+import argparse
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from os.path import normpath
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
 
-from crawlers.exceptions import SourcesError, hint
-from crawlers.operate.sources.duplicates import copied, only
-from crawlers.operate.sources.project_context import project
-from crawlers.operate.sources.table import source
+from scrapy.exceptions import UsageError
+from scrapy.utils.conf import arglist_to_dict
+
+from crawlers.arguments import Argument
+from crawlers.exceptions import SourcesError
+from crawlers.operate.console import MISTAKE, print_error
+from crawlers.operate.sources import edit
+from crawlers.operate.sources.source import HARVESTS, Known, Source, project, read_source
+from crawlers.operate.strict_command import ProjectCommand, check_sources
 from crawlers.store.sources_file import tables, text
 
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable
-    from pathlib import Path
-
-    from crawlers.operate.sources.duplicates import Copied
-    from crawlers.operate.sources.project_context import Known
-    from crawlers.operate.sources.source import Source
+_STATES: dict[str, tuple[dict[str, Any], str]] = {
+    "enable": ({"enabled": True}, "is enabled."),
+    "disable": ({"enabled": False}, "is disabled: --all and --due skip it."),
+    "approve": ({"review": "approved"}, "is approved."),
+    "refuse": ({"review": "refused"}, "is refused: no harvest takes it."),
+}
+"""What each verb writes into a table, and what it says."""
 
 
 @dataclass(frozen=True)
 class SourcesFile:
-    """sources.toml as a command uses it.
+    """sources.toml; each change locks and replaces it.
 
     Args:
-        known: the known spiders and settings.
+        known: the known spiders and settings; by default the project's.
     """
 
     path: Path
-    known: Known
+    known: Known = field(default_factory=project)
 
     def read(self) -> tuple[dict[str, Source], dict[str, str]]:
-        """Return the valid sources, and a sentence for each invalid table."""
-        return read(self.path, self.known)
+        """Return the valid sources in the order of the file, and a sentence for each invalid table.
+
+        Raises:
+            SourcesError: the file is not readable, or not TOML.
+        """
+        return self.parse(text(self.path))
 
     def parse(self, content: str) -> tuple[dict[str, Source], dict[str, str]]:
-        """Return the same of a text."""
-        return reads(content, self.path, self.known)
+        """Return the same of a text.
+
+        Raises:
+            SourcesError: it is not TOML.
+        """
+        found: dict[Copied, Source] = {}
+        mistakes: dict[str, str] = {}
+        for name, table in tables(content, self.path).items():
+            try:
+                one = read_source(name, table, self.known)
+                only(one, found.setdefault(copied(one, self.known), one))
+            except SourcesError as error:
+                mistakes[name] = f"{self.path}: {error}"
+        return {one.name: one for one in found.values()}, mistakes
+
+    def left_out(self, content: str) -> set[str]:
+        """Return the names of a text's tables that are disabled or not approved, valid or not.
+
+        Raises:
+            SourcesError: it is not TOML.
+        """
+        found = {name: table for name, table in tables(content, self.path).items() if isinstance(table, dict)}
+        return {
+            name
+            for name, table in found.items()
+            if table.get("enabled") is False or table.get("review") in ("open", "refused")
+        }
 
     def check(self, names: Iterable[str], known: Collection[str]) -> None:
         """Check that tables of these names exist.
@@ -48,12 +88,61 @@ class SourcesFile:
         Raises:
             SourcesError: there is no such source.
         """
+        check_sources(names, known, self.path, SourcesError)
+
+    def named(self, names: Iterable[str]) -> dict[str, Source]:
+        """Return the sources of these names.
+
+        Raises:
+            SourcesError: there is no such source, or its table is invalid.
+        """
+        names, (found, mistakes) = list(names), self.read()
+        self.check(names, {**found, **mistakes})
         for name in names:
-            if name not in known:
-                existing = ", ".join(known) or "none"
-                raise SourcesError(
-                    f"{self.path} has no source {name[:100]!r}.{hint(name, known)} There are: {existing}."
-                )
+            if name in mistakes:
+                raise SourcesError(mistakes[name])
+        return {name: found[name] for name in names}
+
+    def set_state(self, verb: str, names: Collection[str], why: str | None = None) -> list[str]:
+        """Enable, disable, approve or refuse sources, all or none; return a sentence for each.
+
+        Raises:
+            SourcesError: there is no such source, it would be enabled and is invalid, the reason has several lines, or
+                the file can't be written.
+            CrawlersError: it would be enabled, and its spider refuses its arguments.
+        """
+        keys, sentence = _STATES[verb]
+        comment = {"review_comment": why} if "review" in keys else {}
+        self.change(names, keys | comment, may_stay_invalid=verb != "enable")
+        return [f"[{name}] {sentence}" for name in names]
+
+    def change(self, names: Collection[str], keys: dict[str, Any], *, may_stay_invalid: bool = False) -> None:
+        """Change keys of several tables, all or none.
+
+        Args:
+            keys: the new values, as `crawlers.operate.sources.edit.update` takes them.
+            may_stay_invalid: whether a table may be changed that is invalid for another reason.
+
+        Raises:
+            SourcesError: there is no such source, a change makes a table invalid, or the file can't be written.
+            CrawlersError: a spider refuses its arguments, if these are new, or the source is enabled.
+        """
+
+        def changed(content: str) -> str:
+            found, before = self.parse(content)
+            self.check(names, {**found, **before})
+            for name in names:
+                content = edit.update(content, name, keys)
+            sources, after = self.parse(content)
+            for name, mistake in after.items():
+                if mistake != before.get(name) or (name in names and not may_stay_invalid):
+                    raise SourcesError(mistake)
+            for source in (sources[name] for name in names) if "arguments" in keys or keys.get("enabled") else ():
+                if source.enabled:
+                    self.known.check_ready(source)
+            return content
+
+        edit.write(self.path, changed)
 
 
 def load(path: Path, known: Known | None = None) -> dict[str, Source]:
@@ -65,48 +154,112 @@ def load(path: Path, known: Known | None = None) -> dict[str, Source]:
     Raises:
         SourcesError: the file is not readable, or tables are invalid: a line for each.
     """
-    found, mistakes = read(path, known)
+    found, mistakes = SourcesFile(path, known or project()).read()
     if mistakes:
         raise SourcesError("\n".join(mistakes.values()))
     return found
 
 
-def read(path: Path, known: Known | None = None) -> tuple[dict[str, Source], dict[str, str]]:
-    """Return the valid sources, and a sentence for each invalid table.
+@dataclass(frozen=True)
+class Call:
+    """What the user asks `scrapy sources` for."""
 
-    Raises:
-        SourcesError: the file is not readable, or not TOML.
-    """
-    return reads(text(path), path, known)
+    command: ProjectCommand
+    verb: str
+    names: list[str]
+    opts: argparse.Namespace
 
+    @cached_property
+    def file(self) -> SourcesFile:
+        return SourcesFile(self.command.path("SOURCES_FILE"))  # without -s, in which names may be mistyped
 
-def reads(content: str, path: Path, known: Known | None = None) -> tuple[dict[str, Source], dict[str, str]]:
-    """Return the valid sources of a text, and a sentence for each invalid table.
+    @property
+    def arguments(self) -> dict[str, str]:
+        """Those of ``-a``.
 
-    Raises:
-        SourcesError: it is not TOML.
-    """
-    known = known or project()
-    found: dict[Copied, Source] = {}
-    mistakes: dict[str, str] = {}
-    for name, table in tables(content, path).items():
+        Raises:
+            UsageError: one is not NAME=VALUE.
+        """
         try:
-            one = source(name, table, known)
-            only(one, found.setdefault(copied(one, known), one))
-        except SourcesError as error:
-            mistakes[name] = f"{path}: {error}"
-    return {one.name: one for one in found.values()}, mistakes
+            return dict(arglist_to_dict(self.opts.spargs))
+        except ValueError:
+            raise UsageError("-a is not NAME=VALUE", print_help=False) from None
+
+    @property
+    def settings(self) -> dict[str, str]:
+        """Those of ``-s`` that a table may have."""
+        return {name: value for name, value in arglist_to_dict(self.opts.set).items() if name not in HARVESTS}
+
+    @property
+    def folders(self) -> tuple[Path, Path, Path]:
+        """OUTPUT_DIR, JOBS_DIR and LOGS_DIR."""
+        output, jobs, logs = map(self.command.path, ("OUTPUT_DIR", "JOBS_DIR", "LOGS_DIR"))
+        return output, jobs, logs
+
+    @property
+    def output(self) -> Path:
+        return self.folders[0]
+
+    @property
+    def jobs(self) -> Path:
+        return self.folders[1]
 
 
-def left_out(content: str, path: Path) -> set[str]:
-    """Return the names of the tables that are disabled or not approved, valid or not.
+def report(mistakes: Mapping[str, str]) -> int:
+    """Print what is wrong with tables; return the exit code."""
+    for mistake in mistakes.values():
+        print_error(mistake)
+    return MISTAKE if mistakes else 0
+
+
+# Two sources that would copy the same
+
+
+Copied = tuple[str, frozenset[tuple[str, str]]]
+"""What a source copies: its address, and the arguments that narrow it."""
+
+
+def copied(source: Source, known: Known) -> Copied:
+    """Return what a source copies; the same for two sources that copy the same."""
+    spider, own = known.spiders[source.spider], _address_argument(source, known)
+    rest = frozenset((name, value) for name, value in source.arguments.items() if name != own)
+    return _plain(address(source, known) or "", spider.arguments[own]), rest
+
+
+def address(source: Source, known: Known) -> str | None:
+    """Return where a source's catalogue is: as its table says, else as its spider does."""
+    spider = known.spiders[source.spider]
+    return source.arguments.get(_address_argument(source, known)) or getattr(spider, spider.address, None)
+
+
+def misplaced(source: Source, known: Known) -> str:
+    """Return why a source's address is hardly one of its kind, as a sentence; empty if it may be one."""
+    kind, where = known.kind_of(source.spider), address(source, known)
+    return kind.misplaced(where) if kind and where else ""
+
+
+def _address_argument(source: Source, known: Known) -> str:
+    """Return the name of the argument that says where a source's catalogue is."""
+    spider = known.spiders[source.spider]
+    return next((name for name in spider.other_addresses if name in source.arguments), spider.address)
+
+
+def only(source: Source, other: Source) -> None:
+    """Check that a source is the only one that copies its catalogue.
 
     Raises:
-        SourcesError: it is not TOML.
+        SourcesError: another source does.
     """
-    found = {name: table for name, table in tables(content, path).items() if isinstance(table, dict)}
-    return {
-        name
-        for name, table in found.items()
-        if table.get("enabled") is False or table.get("review") in ("open", "refused")
-    }
+    if other is not source:
+        raise SourcesError(
+            f"[{source.name}] harvests what [{other.name}] does: the same address with the same arguments."
+        )
+
+
+def _plain(where: str, argument: Argument) -> str:
+    """Return an address, or a file, as the spider understands it: host names are compared case-insensitively."""
+    value = str(argument.parse(where))
+    if "://" not in value:
+        return normpath(Path.cwd() / value)
+    parts = urlsplit(value)
+    return parts._replace(netloc=parts.netloc.lower(), path=parts.path or "/").geturl()

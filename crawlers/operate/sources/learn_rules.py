@@ -49,11 +49,7 @@ class Learned:
 
 
 def learned(response: Response) -> Asking[Learned]:
-    """Return the rules for the catalogue of a page.
-
-    Args:
-        response: the page that the user named.
-    """
+    """Return the rules for the catalogue of a page."""
     first = None
     try:
         first = Sample(page_of(response))
@@ -92,11 +88,7 @@ def _doubt(found: Listing, result: Result) -> str | None:
 
 
 def _listed(first: Sample) -> Asking[Listing]:
-    """Return the links to datasets, of the page or of the sitemap.
-
-    Raises:
-        ListingError: neither leads to datasets.
-    """
+    """Return the links to datasets, of the page or of the sitemap."""
     try:
         return listing(first, [])
     except ListingError:
@@ -147,11 +139,7 @@ def _near(addresses: list[str], here: str) -> list[str]:
 
 
 def _samples(addresses: list[str]) -> Asking[list[Sample]]:
-    """Return the pages of two datasets.
-
-    Raises:
-        LearnError: there are too few.
-    """
+    """Return the pages of two datasets."""
     found = []
     for address in addresses[:_SAMPLES]:
         answer = yield address

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from difflib import get_close_matches
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from crawlers.exceptions import SourcesError
+from crawlers.operate.console import MISTAKE
+from crawlers.operate.sources.file import Call
 from crawlers.records.tables import csv_rows
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+from crawlers.store.run_text import table
 
 _NEAR = 5
 _LIKE = 0.8
@@ -24,7 +25,6 @@ class Portal:
 
     Args:
         country: its code (ISO 3166-1), empty if it is unknown.
-        kind: the kind of catalogue.
         arguments: what the kind's spider needs to know besides the address, as NAME=VALUE words.
         provenance: the lists that have it.
         listed_datasets: how many datasets its list says that it has, as digits; empty if it does not say.
@@ -118,13 +118,6 @@ def _meant(near: Sequence[str]) -> str:
     return f"Did you mean {near[0]}?" if len(near) == 1 else f"Similar are: {', '.join(near[:_NEAR])}{more}."
 
 
-def lines(found: Sequence[Portal]) -> list[str]:
-    """Return portals as the lines of a table."""
-    rows = [_HEAD, *(portal.row() for portal in found)]
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    return ["  ".join(map(str.ljust, row, widths)).rstrip() for row in rows]
-
-
 def as_json(found: Sequence[Portal]) -> str:
     """Return portals as a JSON array, with all that the registry says."""
     return json.dumps([_plain(portal) for portal in found], indent=2, ensure_ascii=False)
@@ -134,3 +127,15 @@ def _plain(portal: Portal) -> dict[str, Any]:
     listed = int(portal.listed_datasets) if portal.listed_datasets else None
     said = {"listed_datasets": listed, "enabled": False if portal.enabled == "False" else None}
     return asdict(portal) | {"arguments": portal.given} | said
+
+
+def print_known(call: Call) -> int:
+    """Print the portals of the registry that contain a text."""
+    found = search("".join(call.names), call.opts.country, call.opts.kind)
+    if call.opts.json:
+        print(as_json(found))
+    elif found:
+        print("\n".join(table([_HEAD, *(portal.row() for portal in found)], colours=False)))
+    else:
+        print("No portal of the registry matches: scrapy sources known lists all of them.")
+    return 0 if found else MISTAKE

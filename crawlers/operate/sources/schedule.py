@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta, tzinfo
-from typing import TYPE_CHECKING
 from zoneinfo import ZoneInfo, available_timezones
 
 from cronsim import CronSim, CronSimError
 
 from crawlers.exceptions import hint
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 WORDS = ("daily", "weekly", "monthly")
 
@@ -75,8 +72,6 @@ def parse(text: str, name: str, timezone: tzinfo = UTC, retry: tuple[timedelta, 
 
     Args:
         name: the source's; it spreads daily, weekly and monthly sources, so that not all are due together.
-        timezone: see `Schedule`.
-        retry: see `Schedule`.
 
     Raises:
         ValueError: the text is not a schedule; the message says what is valid.
@@ -124,11 +119,7 @@ def zone(name: str) -> tzinfo:
 
 
 def _occurs(words: list[str]) -> bool:
-    """Return whether a cron expression matches any moment.
-
-    Raises:
-        ValueError: it is not a cron expression.
-    """
+    """Return whether a cron expression matches any moment."""
     minute, hour, day, month, weekday = words
     for every in (
         f"{minute} {hour} {day} * {weekday}",

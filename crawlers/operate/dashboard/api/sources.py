@@ -13,7 +13,7 @@ from crawlers.exceptions import hint
 from crawlers.operate.dashboard.api.answers import Source, Sources
 from crawlers.operate.dashboard.api.questions import OneSource, Page, cursor, next_page, position
 from crawlers.operate.dashboard.site import Site
-from crawlers.operate.sources.all_sources import AllSources
+from crawlers.operate.sources.listing import AllSources
 from crawlers.safety.redact import one_line
 
 if TYPE_CHECKING:

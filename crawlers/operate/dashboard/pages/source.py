@@ -10,7 +10,7 @@ from flask import abort, request
 
 from crawlers.operate.dashboard import addresses, parameters
 from crawlers.operate.dashboard.parameters import Paging, live, some
-from crawlers.operate.sources.all_sources import readable, with_command
+from crawlers.operate.sources.listing import read_all, with_command
 from crawlers.store.columns import opened
 from crawlers.store.figures import contents, overview
 from crawlers.store.figures.contents import Described, descriptions
@@ -63,7 +63,7 @@ def page(site: Site, source: str) -> str:
 
 def _table(site: Site, db: sqlite3.Connection, source: str) -> dict[str, Any] | None:
     """Return the source's row among all sources; ``None`` if there is none of that name."""
-    known, _ = readable(db, site.output, site.jobs, site.listed)
+    known, _ = read_all(db, site.output, site.jobs, site.listed)
     return with_command(next(known.described([source]))) if source in known.names else None
 
 

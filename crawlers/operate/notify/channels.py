@@ -1,0 +1,520 @@
+"""The channels of a notice, a webhook and mail: what they have in common, and how each sends it."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import smtplib
+import socket
+import ssl
+import time
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass, field
+from email.message import EmailMessage
+from email.policy import SMTP
+from email.utils import format_datetime, localtime, make_msgid
+from http.client import HTTPException
+from itertools import islice
+from typing import TYPE_CHECKING, Any, BinaryIO, Protocol, Self
+from urllib.error import URLError
+from urllib.parse import urlsplit
+from urllib.request import HTTPHandler, HTTPSHandler, OpenerDirector, ProxyHandler, Request
+
+from crawlers.exceptions import ArgumentError, CrawlersError
+from crawlers.safety import strict_json
+from crawlers.safety.redact import safe_line
+from crawlers.safety.resolver import is_public, spelled
+from crawlers.signals import KINDS
+from crawlers.store import lines
+from crawlers.store.runs import bounds
+
+if TYPE_CHECKING:
+    from scrapy.settings import BaseSettings
+
+    from crawlers.operate.notify.notice import Notice
+
+
+TRIES = 3
+
+
+class NotificationError(CrawlersError):
+    """A notification failed; raised by a channel. Its text contains no secret.
+
+    Args:
+        reason: half a sentence, for the log.
+        is_temporary: whether a retry may succeed.
+    """
+
+    def __init__(self, reason: str, *, is_temporary: bool = False) -> None:
+        super().__init__(reason)
+        self.is_temporary = is_temporary
+
+
+class Channel(Protocol):
+    """A way to send a notice.
+
+    Attributes:
+        name: what the log calls it; it contains no secret.
+    """
+
+    @property
+    def name(self) -> str: ...
+
+    def send(self, notice: Notice, timeout: float) -> None:
+        """Send a notice.
+
+        Raises:
+            NotificationError: it was not delivered.
+        """
+
+
+def with_retries(send: Callable[[float], None], seconds: float) -> None:
+    """Call a function at most three times, with a pause between, until it succeeds.
+
+    Args:
+        send: takes the seconds that it may wait.
+        seconds: for all calls together.
+
+    Raises:
+        NotificationError: the last one, or the first that no retry can cure.
+    """
+    end = time.monotonic() + seconds
+    for left in reversed(range(TRIES)):
+        try:
+            send(max(min(seconds / TRIES, end - time.monotonic()), 0.1))
+        except NotificationError as error:
+            if not (left and error.is_temporary):
+                raise
+            time.sleep(seconds / 30)
+        else:
+            return
+
+
+def connection_error(error: OSError) -> NotificationError:
+    """Return why a connection failed, without the address."""
+    if isinstance(error, ssl.SSLCertVerificationError):
+        return NotificationError(f"its certificate is not trusted ({error.verify_message})")
+    if isinstance(error, TimeoutError):
+        return NotificationError("it did not answer in time", is_temporary=True)
+    if isinstance(error, socket.gaierror):
+        return NotificationError("its name can't be resolved", is_temporary=True)
+    return NotificationError(f"it is unreachable ({error.strerror or type(error).__name__})", is_temporary=True)
+
+
+def is_private(host: str) -> bool:
+    """Return whether no address of a host is public, so that unencrypted traffic to it stays local.
+
+    A name that can't be resolved leads nowhere, so it is private.
+
+    >>> is_private("127.0.0.1"), is_private("::1"), is_private("8.8.8.8")
+    (True, True, False)
+    """
+    literal = spelled(host)
+    return not any(map(is_public, [literal] if literal else _addresses(host)))
+
+
+def _addresses(host: str) -> list[str]:
+    try:
+        found = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)
+    except (OSError, UnicodeError):
+        return []
+    return [str(address[0]).partition("%")[0] for *_, address in found]
+
+
+def secret(settings: BaseSettings, setting: str) -> tuple[str, str]:
+    """Return the name of the environment variable that a setting names, and its value; empty where there is none.
+
+    Raises:
+        ArgumentError: the setting is not a variable's name, perhaps it is the secret itself; or the value is not
+            printable ASCII. The text contains no secret.
+    """
+    name = str(settings.get(setting) or "")
+    if name and not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name):
+        raise ArgumentError(
+            f"{setting} takes the name of an environment variable, not its value: settings must contain no secrets."
+        )
+    value = os.environ.get(name, "").strip() if name else ""
+    if not re.fullmatch(r"[ -~]*", value):
+        raise ArgumentError(f"The environment variable {name} has characters that are not printable ASCII.")
+    return name, value
+
+
+# The webhook
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Webhook:
+    """The channel that posts a notice to an address.
+
+    Args:
+        address: often a secret.
+        proxies: whether to use a proxy of the environment.
+    """
+
+    address: str = field(repr=False)
+    agent: str
+    proxies: bool = True
+
+    @classmethod
+    def from_settings(cls, settings: BaseSettings) -> Self | None:
+        """Return the webhook; ``None`` if the environment variable is not set.
+
+        Raises:
+            ArgumentError: the environment variable has no usable address.
+        """
+        name, address = secret(settings, "NOTIFY_WEBHOOK_ENV")
+        if not address:
+            return None
+        _check(name, address)
+        agent = f"{settings['BOT_NAME']}/{settings['VERSION']}"
+        return cls(address=address, agent=agent, proxies=settings.getbool("HTTPPROXY_ENABLED", True))
+
+    @property
+    def name(self) -> str:
+        return f"the webhook at {urlsplit(self.address).hostname}"
+
+    def send(self, notice: Notice, timeout: float) -> None:
+        """Post a notice.
+
+        Raises:
+            NotificationError: the host is unreachable, or its status is not 2xx.
+        """
+        headers = {"Content-Type": "application/json", "User-Agent": self.agent}
+        request = Request(self.address, strict_json.line(notice.fields()), headers, method="POST")  # noqa: S310  # checked
+        try:
+            with self._opener().open(request, timeout=timeout) as answer:
+                _check_status(answer.status)
+        except HTTPException as error:
+            raise NotificationError(f"it does not speak HTTP ({type(error).__name__})", is_temporary=True) from None
+        except URLError as error:
+            raise connection_error(error.reason if isinstance(error.reason, OSError) else error) from None
+        except OSError as error:
+            raise connection_error(error) from None
+        except ValueError:  # an invalid name of a proxy, for example
+            raise NotificationError("its name can't be resolved") from None
+
+    def _opener(self) -> OpenerDirector:
+        """Return an opener that follows no redirect and raises nothing for an error status."""
+        opener = OpenerDirector()
+        https = HTTPSHandler(context=ssl.create_default_context())
+        for handler in (ProxyHandler(None if self.proxies else {}), HTTPHandler(), https):
+            opener.add_handler(handler)
+        return opener
+
+
+def _check_status(status: int) -> None:
+    if 200 <= status < 300:
+        return
+    if 300 <= status < 400:
+        raise NotificationError(f"it redirects (HTTP {status}), which is not followed: configure its target")
+    raise NotificationError(f"it answered HTTP {status}", is_temporary=status == 429 or status >= 500)
+
+
+def _check(name: str, address: str) -> None:
+    try:
+        parts = urlsplit(address)
+        usable = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0 and " " not in address
+        (parts.hostname or "").encode("idna")  # fails if a label is empty or longer than 63
+    except ValueError:
+        usable = False
+    if not usable or parts.username is not None or parts.password is not None:
+        raise ArgumentError(f"The environment variable {name} has no http(s) address without user and password.")
+    if parts.scheme == "http" and not is_private(parts.hostname or ""):
+        raise ArgumentError(
+            f"The environment variable {name} has an http address at {parts.hostname}, which is public: use https."
+        )
+
+
+# Mail: what happened, what to do, where the files are, and the first errors
+
+
+LINES = 20
+"""Error lines in a mail."""
+_LONGEST = 64 * 1024  # bytes of an error line
+_ADDRESS = re.compile(r"[A-Za-z0-9.!#$%&'*+/=?^_`{|}~-]{1,64}@[A-Za-z0-9](?:[A-Za-z0-9.-]{0,253}[A-Za-z0-9])?")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mail:
+    """The channel that sends a notice as plain text.
+
+    Args:
+        contact: the source's, who gets only the mail of its failures, and of its recovery.
+    """
+
+    to: tuple[str, ...]
+    contact: str | None = None
+    sender: str
+    server: Server
+    login: tuple[str, str] | None = field(default=None, repr=False)
+
+    @classmethod
+    def from_settings(cls, settings: BaseSettings) -> Self | None:
+        """Return the mail channel; ``None`` if NOTIFY_MAIL_TO is empty.
+
+        Raises:
+            ArgumentError: an address, the server or the login is not usable.
+        """
+        server = Server.parse(settings.get("NOTIFY_SMTP") or "")
+        to = tuple(filter(None, (address.strip() for address in settings.getlist("NOTIFY_MAIL_TO"))))
+        if not to:
+            return None
+        sender = (settings.get("NOTIFY_MAIL_FROM") or "").strip()
+        if not sender:
+            raise ArgumentError("NOTIFY_MAIL_TO needs NOTIFY_MAIL_FROM: the address that the mail comes from.")
+        for setting, addresses in (("NOTIFY_MAIL_TO", to), ("NOTIFY_MAIL_FROM", (sender,))):
+            wrong = next((address for address in addresses if not _ADDRESS.fullmatch(address)), None)
+            if wrong is not None:
+                raise ArgumentError(f"{setting}: {wrong!r} is not a mail address such as harvest@example.org.")
+        contact = settings.get("SOURCE_CONTACT") if settings.getbool("NOTIFY_SOURCE_CONTACT") else None
+        known = contact if contact and _ADDRESS.fullmatch(contact) and contact not in to else None
+        return cls(to=to, contact=known, sender=sender, server=server, login=_login(settings, server))
+
+    @property
+    def name(self) -> str:
+        return f"the mail server {self.server.host}:{self.server.port}"
+
+    def send(self, notice: Notice, timeout: float) -> None:
+        """Send a notice.
+
+        Raises:
+            NotificationError: the server is unreachable or refuses the mail.
+        """
+        self.server.send(self.message(notice), self.login, timeout)
+
+    def message(self, notice: Notice) -> EmailMessage:
+        """Return a notice as a mail."""
+        message = EmailMessage(policy=SMTP)
+        message["Subject"] = safe_line(f"{notice.report['source']}: {notice.state}, {notice.datasets}", 200)
+        message["From"] = self.sender
+        message["To"] = ", ".join(self.to)
+        if self.contact and (notice.is_failure or notice.has_recovered):
+            message["Cc"] = self.contact
+        message["Date"] = format_datetime(localtime())
+        message["Message-ID"] = make_msgid(domain=self.sender.rpartition("@")[2])
+        message["Auto-Submitted"] = "auto-generated"
+        message.set_content(body(notice), cte="quoted-printable")
+        return message
+
+
+def _login(settings: BaseSettings, server: Server) -> tuple[str, str] | None:
+    name, login = secret(settings, "NOTIFY_SMTP_LOGIN_ENV")
+    if not login:
+        return None
+    user, _, password = login.partition(":")
+    if not (user and password):
+        raise ArgumentError(f"The environment variable {name} is not user:password.")
+    if server.scheme == "smtp" and not is_private(server.host):
+        raise ArgumentError(
+            f"NOTIFY_SMTP: the password would go unencrypted to {server.host}, which is public: use "
+            f"starttls://{server.host}:587 or smtps://{server.host}:465."
+        )
+    return user, password
+
+
+def body(notice: Notice) -> str:
+    """Return the text of a mail."""
+    report = notice.report
+    counts = [f"{count:>7} {safe_line(name)}" for name, count in (report.get("counts") or {}).items() if count]
+    errors, flaws = (
+        [
+            f"{count:>7} {safe_line(kind)}: {KINDS.get(kind, 'see errors.jsonl.')}"
+            for kind, count in (report.get(name) or {}).items()
+        ]
+        for name in ("errors", "flaws")
+    )
+    first = islice(_lines(notice, "errors"), LINES)
+    appeared = islice((line for line in _lines(notice, "flaws") if line.get("status") == "new"), LINES)
+    parts = (
+        notice.text,
+        safe_line(report.get("why"), 4096),
+        notice.advice,
+        _section("Documents:", counts),
+        _section("Errors:", errors),
+        _section("Flaws of records that are kept:", flaws),
+        _files(notice),
+        _section("The first lines of errors.jsonl:", map(_described, first)),
+        _section("The first new flaws:", map(_described, appeared)),
+    )
+    return "\n\n".join(filter(None, parts)) + "\n"
+
+
+def _section(heading: str, lines: Any) -> str:
+    text = "\n".join(f"  {line}" for line in lines)
+    return f"{heading}\n{text}" if text else ""
+
+
+def _files(notice: Notice) -> str:
+    report, folder = notice.report, notice.folder.resolve()
+    times = f"Started {report.get('started')}, ended {report.get('finished')}, on {notice.host}."
+    written = folder / "runs" / f"{report.get('run')}.json"
+    lines = [safe_line(times), f"The files: {folder}"]
+    if written.is_file():  # a run that crashed has none
+        lines.append(f"The report: {written}")
+    if report.get("log"):
+        lines.append(f"Its log: {safe_line(report['log'], 4096)}")
+    return "\n".join(lines)
+
+
+def _lines(notice: Notice, name: str) -> Iterator[dict[str, Any]]:
+    """Yield the lines of a run, which begin where its report says; of flaws, those of killed crawls before it, too."""
+    report, run = notice.report, notice.report.get("run")
+    marks = (f'"run":{json.dumps(run)}'.encode(), f'"run": {json.dumps(run)}'.encode())
+    with suppress(OSError):
+        for raw in lines.between(notice.folder, f"{name}.jsonl", *bounds(report, name)):
+            is_own = name == "flaws" or any(mark in raw for mark in marks)
+            line = _object(raw) if len(raw) < _LONGEST and is_own else {}
+            if line and (name == "flaws" or line.get("run") == run):
+                yield line
+
+
+def _object(raw: bytes) -> dict[str, Any]:
+    try:
+        line = json.loads(raw)
+    except (ValueError, RecursionError):
+        return {}
+    return line if isinstance(line, dict) else {}
+
+
+def _described(line: dict[str, Any]) -> str:
+    where = line.get("url") or line.get("dataset_id") or ""
+    stage, kind, error = (safe_line(line.get(name)) for name in ("stage", "kind", "error"))
+    return f"{stage} {kind} {safe_line(where)}\n    {error}"
+
+
+# The mail server
+
+
+MAX_REPLY_BYTES = 64 * 1024
+"""Bytes of all replies to one mail; a server sends some hundred."""
+_PORTS = {"smtp": 25, "smtps": 465, "starttls": 587}
+
+
+@dataclass(frozen=True, slots=True)
+class Server:
+    """A mail server.
+
+    Args:
+        scheme: smtp, smtps or starttls.
+    """
+
+    scheme: str
+    host: str
+    port: int
+
+    @classmethod
+    def parse(cls, text: str) -> Self:
+        """Return the server that NOTIFY_SMTP names.
+
+        >>> Server.parse("localhost:25"), Server.parse("starttls://mail.example.org")
+        (Server(scheme='smtp', host='localhost', port=25), Server(scheme='starttls', host='mail.example.org', port=587))
+
+        Raises:
+            ArgumentError: it is neither host:port nor a host with smtps:// or starttls://.
+        """
+        try:
+            parts = urlsplit(text if "://" in text else f"smtp://{text}")
+            port, host = parts.port, parts.hostname or ""
+            host.encode("idna")  # fails if a label is empty or longer than 63
+        except ValueError:
+            port, host = 0, ""
+        is_valid = host and port != 0 and text.isascii() and text.isprintable() and " " not in text
+        if not is_valid or parts.scheme not in _PORTS or parts.path or parts.query or parts.fragment or "@" in text:
+            raise ArgumentError(
+                "NOTIFY_SMTP is neither host:port, smtps://host:465 nor starttls://host:587; "
+                "user and password do not belong in it."
+            )
+        return cls(parts.scheme, host, port or _PORTS[parts.scheme])
+
+    def send(self, message: EmailMessage, login: tuple[str, str] | None, timeout: float) -> None:
+        """Send a mail.
+
+        Raises:
+            NotificationError: the server is unreachable, or refuses the sender or one of the recipients.
+        """
+        try:
+            self._send(message, login, timeout)
+        except smtplib.SMTPNotSupportedError:
+            raise NotificationError("it does not support the encryption or the login that is configured") from None
+        except smtplib.SMTPRecipientsRefused as error:
+            codes = {code for code, _ in error.recipients.values()}
+            raise _refused("it refuses all recipients", max(codes)) from None
+        except smtplib.SMTPAuthenticationError as error:
+            raise _refused("it refuses the login", error.smtp_code) from None
+        except smtplib.SMTPResponseException as error:
+            raise _refused("it refuses the mail", error.smtp_code) from None
+        except smtplib.SMTPException as error:
+            raise NotificationError(f"it closed the connection ({type(error).__name__})", is_temporary=True) from None
+        except OSError as error:
+            raise connection_error(error) from None
+        except ValueError:  # an invalid base64 challenge, for example
+            raise NotificationError("it does not speak SMTP") from None
+
+    def _send(self, message: EmailMessage, login: tuple[str, str] | None, timeout: float) -> None:
+        connection = self._connect(timeout)
+        try:
+            if self.scheme == "starttls":
+                connection.starttls(context=ssl.create_default_context())
+            if login:
+                connection.login(*login)
+            refused = connection.send_message(message)
+            with suppress(OSError, NotificationError):  # it has accepted the mail: later errors do not matter
+                connection.quit()
+        finally:
+            connection.close()
+        if refused:
+            raise NotificationError(f"it refuses {', '.join(sorted(refused))}; the other recipients got the mail")
+
+    def _connect(self, timeout: float) -> smtplib.SMTP:
+        if self.scheme == "smtps":
+            return _BoundedSSL(self.host, self.port, timeout=timeout, context=ssl.create_default_context())
+        return _Bounded(self.host, self.port, timeout=timeout)
+
+
+class _Replies:
+    """Limits the file that `smtplib` reads replies from, which has no limit of its own."""
+
+    def __init__(self, file: BinaryIO, left: int) -> None:
+        self.file, self.left = file, left
+
+    def readline(self, size: int) -> bytes:
+        line = self.file.readline(size)
+        self.left -= len(line)
+        if self.left < 0:
+            raise NotificationError(f"its replies are larger than {MAX_REPLY_BYTES} bytes")
+        return line
+
+    def close(self) -> None:
+        self.file.close()
+
+
+class _Bounded(smtplib.SMTP):
+    """A connection whose replies have a limit in total."""
+
+    _left = MAX_REPLY_BYTES
+
+    def getreply(self) -> tuple[int, bytes]:
+        """Read a reply.
+
+        Raises:
+            NotificationError: the replies of this connection are too large.
+        """
+        if self.file is None and self.sock is not None:
+            self.file = _Replies(self.sock.makefile("rb"), self._left)
+        try:
+            return super().getreply()
+        finally:
+            self._left = self.file.left if self.file else 0
+
+
+class _BoundedSSL(_Bounded, smtplib.SMTP_SSL):
+    """The same over TLS."""
+
+
+def _refused(sentence: str, code: int) -> NotificationError:
+    """Return the error for a reply code; 400 to 499 are temporary (RFC 5321, 4.2.1). Its text is not repeated."""
+    if code < 0:  # what smtplib gives for a reply without a code
+        return NotificationError("it does not speak SMTP")
+    return NotificationError(f"{sentence} (SMTP {code})", is_temporary=400 <= code < 500)

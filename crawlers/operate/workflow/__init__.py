@@ -1,1 +1,0 @@
-"""Files for unattended runs: workflows of GitHub Actions, units of systemd, lines for cron."""
