@@ -52,18 +52,15 @@ $(VENV)/.runtime: requirements.txt | $(VENV)/bin/python
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements.txt
 	@touch $@
 
-$(VENV)/.dev: requirements-dev.txt $(VENV)/.runtime | $(VENV)/github/schema.graphql $(VENV)/axe/axe.min.js
+$(VENV)/.dev: requirements-dev.txt $(VENV)/.runtime | $(if $(shell command -v npm),$(VENV)/github/schema.graphql)
 	@echo "installing requirements-dev.txt into $(VENV) ..."
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements-dev.txt
 	@touch $@
 
-# What the tests take from npm, and what is not ours to copy: GitHub's published schema, which the tests' GitHub checks
-# queries against, and axe-core, which checks the pages for accessibility
+# GitHub's published schema, which the tests' GitHub checks queries against; it is not ours to copy, and PyPI has it not
 $(VENV)/github/schema.graphql: PACKAGE := @octokit/graphql-schema@15.26.1
 $(VENV)/github/schema.graphql: SHA512 := 4450c2d8ca5105de00c5246f51e04855e054ee88cdfd2c437c02d477b89560e49e10ade065aa91d8c18ecac8f8661db18f6458e5f400513f8eaaaee1593ada30
-$(VENV)/axe/axe.min.js: PACKAGE := axe-core@4.14.1
-$(VENV)/axe/axe.min.js: SHA512 := 1477dafa598d8d065f273d6af302aa203c02e83131707b7fa648cd41bd3d6b734f8c22a0dab86ee6a6f64b8afbe804b214d36db85a2826965edfb3a0b9d546b5
-$(VENV)/github/schema.graphql $(VENV)/axe/axe.min.js: | $(VENV)/bin/python
+$(VENV)/github/schema.graphql: | $(VENV)/bin/python
 	@command -v npm >/dev/null || { echo "npm is missing, which fetches $(PACKAGE) for the tests. On Debian: apt-get install npm"; exit 1; }
 	@echo "fetching $(PACKAGE) into $(VENV) ..."
 	@mkdir -p $(@D)

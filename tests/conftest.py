@@ -7,20 +7,20 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import signal
 import subprocess
 import sys
+from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from crawlers.components.browser import executables
 from crawlers.kind import registered
 from crawlers.spider_loader import OTHERS
 from tests import forked
+from tests.needed import has_browser, needs
 from tests.portal.portal import Portal
 from tests.waiting import HANG
 
@@ -125,12 +125,18 @@ def options(output: Path, settings: dict[str, str], **arguments: str) -> list[st
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """A test with a browser is slow, and needs one."""
-    missing = not any(shutil.which(name) for name in executables.NAMES)
+    needs_browser = needs("chromium", found=has_browser())
     for item in items:
         if item.get_closest_marker("browser"):
             item.add_marker("slow")
-            if missing:
-                item.add_marker(pytest.mark.skip(reason="there is no Chromium on this machine"))
+            item.add_marker(needs_browser)
+
+
+def pytest_terminal_summary(terminalreporter: Any) -> None:
+    """Say once why tests were skipped, each program that is missing in a line."""
+    reasons = (report.longrepr[2].removeprefix("Skipped: ") for report in terminalreporter.stats.get("skipped", ()))
+    for reason, number in Counter(reasons).items():
+        terminalreporter.line(f"{number} skipped: {reason}")
 
 
 def pytest_configure() -> None:

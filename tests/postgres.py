@@ -13,6 +13,7 @@ from typing import Self
 
 import pytest
 
+from tests.needed import need
 from tests.ports import free_port
 
 USER, PASSWORD = "nodes", "not-a-secret"
@@ -32,6 +33,7 @@ class Postgres:
         self.environment = {"PGUSER": USER, "PGPASSWORD": PASSWORD}
 
     def __enter__(self) -> Self:
+        _programs()
         if os.geteuid() == 0:  # which PostgreSQL refuses
             self.folder.chmod(0o711)
             shutil.chown(self.folder, "postgres")
@@ -83,7 +85,8 @@ class Postgres:
 def _programs() -> Path:
     found = sorted(Path("/usr/lib/postgresql").glob("*/bin/initdb"))
     initdb = str(found[-1]) if found else shutil.which("initdb")
-    assert initdb, "PostgreSQL is not installed. On Debian: apt-get install postgresql"
+    need("initdb", found=bool(initdb))
+    assert initdb
     return Path(initdb).parent
 
 

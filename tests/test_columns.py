@@ -30,6 +30,7 @@ from tests.captured import broken, written
 from tests.conftest import ROOT, options, scrapy
 from tests.held import put_ckan
 from tests.indexed import indexed, recounted
+from tests.needed import need
 from tests.observed import ecosystem
 from tests.portal.portal import Portal
 from tests.test_index import KNOWN
@@ -343,6 +344,8 @@ def test_links_are_not_followed(output: Path, tmp_path: Path) -> None:
 @contextmanager
 def read_only(output: Path) -> Iterator[list[str]]:
     """Makes a folder read-only; gives what a command begins with that even root's processes must obey."""
+    if os.geteuid() == 0:
+        need("setpriv")
     places = [output, *(path for path in output.rglob("*"))]
     modes = {path: path.stat().st_mode for path in places}
     for path in places:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from backports import zstd
 
-from crawlers.operate.dashboard.error_lines import Wanted, newest
+from crawlers.operate.dashboard.tail import Wanted, newest
 from crawlers.safety.locks import LOCK, take
 from crawlers.store import lines
 from crawlers.store.index.database import connect

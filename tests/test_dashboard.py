@@ -27,10 +27,10 @@ from waitress import wasyncore
 
 from crawlers.components.browser import executables
 from crawlers.operate.dashboard import addresses, app
-from crawlers.operate.dashboard.api.questions import cursor
-from crawlers.operate.dashboard.cache import Remembered
-from crawlers.operate.dashboard.error_lines import MOST
+from crawlers.operate.dashboard.schema import cursor
 from crawlers.operate.dashboard.server import Server
+from crawlers.operate.dashboard.site import Remembered
+from crawlers.operate.dashboard.tail import MOST
 from crawlers.safety.locks import LOCK, take
 from crawlers.store.index import catch_up
 from crawlers.store.lines import BLOCK, SHOWN, Budget, backwards
@@ -848,7 +848,7 @@ def test_a_page_of_a_large_index_takes_little_memory(large):
 
 def test_what_is_remembered_goes_when_the_index_changes(tmp_path, monkeypatch):
     remembered, made = Remembered(tmp_path), []
-    monkeypatch.setattr("crawlers.operate.dashboard.cache.LEAST", 0)
+    monkeypatch.setattr("crawlers.operate.dashboard.site.LEAST", 0)
 
     def make():
         made.append(1)
@@ -873,8 +873,8 @@ def test_while_a_crawl_writes_an_answer_serves_for_a_while(tmp_path):
 
 
 def test_nobody_waits_for_what_is_made_anew(tmp_path, monkeypatch):
-    monkeypatch.setattr("crawlers.operate.dashboard.cache.LEAST", 0)
-    monkeypatch.setattr("crawlers.operate.dashboard.cache.SHARE", 0)
+    monkeypatch.setattr("crawlers.operate.dashboard.site.LEAST", 0)
+    monkeypatch.setattr("crawlers.operate.dashboard.site.SHARE", 0)
     remembered = Remembered(tmp_path)
     assert remembered.get("x", lambda: "old") == "old"
     (tmp_path / "index.sqlite").write_bytes(b"changed")

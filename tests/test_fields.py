@@ -23,7 +23,7 @@ from crawlers.kinds.ckan import mapping as ckan
 from crawlers.kinds.html.mapping import Page, dataset, document
 from crawlers.kinds.html.mapping.vocabulary import fields as labelled
 from crawlers.kinds.html.rules import FIELDS, RESOURCE_FIELDS, loads
-from crawlers.operate.dashboard.api import answers
+from crawlers.operate.dashboard import schema
 from crawlers.records import data_json
 from crawlers.records import dcat as rdf
 from crawlers.records.data_json.item import BY_KIND as JSON_KINDS
@@ -462,7 +462,7 @@ def test_the_json_api_and_the_page_have_every_field(held: Path) -> None:
     (file_,) = told["resources"]
     assert not [each.name for each in DATASETS if not told[each.name]]
     assert not [each.name for each in RESOURCES if not file_[each.name]]
-    described = {each.name for each in msgspec.structs.fields(answers.Dataset)}
+    described = {each.name for each in msgspec.structs.fields(schema.Dataset)}
     assert {each.name for each in DATASETS} <= described
     labels = {name: spec.title(name) for name, spec in specs(Dataset).items() if "index" not in spec.without}
     assert not [

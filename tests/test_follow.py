@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.follow import UnfollowableError, copy_project, follow, read, steps
+from tests.needed import needs
 
 FOLLOWED = (
     "README.md",
@@ -17,6 +18,7 @@ LEFT_OUT = "<!-- not followed: it fails -->\n```sh\nfalse\n```\n"
 
 
 @pytest.mark.slow
+@needs("bash")
 @pytest.mark.parametrize("page", FOLLOWED)
 def test_a_page_can_be_followed(page, tmp_path):
     copy_project(tmp_path)
@@ -24,6 +26,7 @@ def test_a_page_can_be_followed(page, tmp_path):
         pytest.fail("\n".join(wrong), pytrace=False)
 
 
+@needs("bash")
 @pytest.mark.parametrize(
     ("page", "wrong"),
     [

@@ -17,6 +17,7 @@ import pytest
 
 from tests.conftest import FAST, ROOT, Crawl, options, scrapy
 from tests.installed import Environment, build_wheel, plain
+from tests.needed import needs
 from tests.portal.portal import Portal
 from tests.scrapyd import Scrapyd, scrapyd_deploy
 from tests.test_resume import left
@@ -214,6 +215,7 @@ def test_what_an_extra_is_needed_for_says_so(installed, folder):
 
 
 @pytest.mark.slow
+@needs("bash")
 def test_a_workflow_harvests_a_folder(installed, folder):
     """The steps that are shell scripts; the others are GitHub's."""
     with Portal(5) as portal:

@@ -11,7 +11,7 @@ import sys
 import pytest
 
 from crawlers.exceptions import OutputError
-from crawlers.operate.dashboard.pages import dataset as document
+from crawlers.operate.dashboard import datasets as document
 from crawlers.operate.harvest.crawls import remove_reports
 from crawlers.safety import inside
 from crawlers.store import lines

@@ -9,6 +9,7 @@ import tomllib
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from functools import partial
+from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -21,7 +22,7 @@ from crawlers.operate.report.report import write
 from crawlers.operate.sources.listing import with_all
 from crawlers.safety.locks import LOCK, take
 from crawlers.store.index.database import connect
-from tests.conftest import FAST, ROOT, options, scrapy
+from tests.conftest import FAST, options, scrapy
 from tests.dashboards import dashboard
 from tests.indexed import indexed
 from tests.portal.portal import Portal
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
 
     from playwright.sync_api import Browser, Page
 
-AXE = ROOT / ".venv" / "axe" / "axe.min.js"
+AXE = files("axe_playwright_python") / "axe.min.js"
 LOOKS = [(width, scheme) for width in (390, 1280) for scheme in ("light", "dark")]
 SOURCES = """\
 [rivers]

@@ -19,7 +19,7 @@ import pytest
 from procrastinate.sql import queries
 
 from crawlers.exceptions import HarvestError
-from crawlers.operate.dashboard.actions import ACTIONS, Project
+from crawlers.operate.dashboard.operators import ACTIONS, Project
 from crawlers.operate.harvest.job import Plan
 from crawlers.operate.queue import checked, connector
 from crawlers.operate.queue.connector import NodeConnector, prepare

@@ -14,7 +14,7 @@ from tests.conftest import ROOT, Crawl, options, scrapy
 from tests.site import Answer, Site
 
 RELEASED = ROOT.parent / "shared" / "semic"
-CONTEXTS = ROOT / "crawlers" / "rdf" / "contexts"
+CONTEXTS = ROOT / "crawlers" / "records" / "rdf" / "contexts"
 SEMIC = "https://semiceu.github.io/DCAT-AP/"
 AP_3_0_0, AP_3_0_1 = (f"{SEMIC}releases/{release}/context/dcat-ap.jsonld" for release in ("3.0.0", "3.0.1"))
 HVD = f"{SEMIC}releases/3.0.0-hvd/context/hvd.jsonld"

@@ -28,10 +28,8 @@ from lxml import html
 from crawlers import settings
 from crawlers.components.browser import executables
 from crawlers.exceptions import SourcesError
-from crawlers.operate.report import environment
 from crawlers.operate.report.chart import Mark, apart, top
-from crawlers.operate.report.report import SCRIPT, write, write_summary
-from crawlers.operate.report.text import cut, inert, link
+from crawlers.operate.report.report import SCRIPT, cut, environment, inert, link, write, write_summary
 from crawlers.signals import ADVICE, KINDS
 from crawlers.store.figures.contents import AGES, FIELDS
 from crawlers.store.index import catch_up
@@ -934,7 +932,8 @@ def test_templates_are_found_in_an_egg(tmp_path):
         for path in (ROOT / "crawlers").rglob("*"):
             if path.suffix in (".py", ".html", ".css", ".js", ".svg", ".toml"):
                 file.write(path, path.relative_to(ROOT))
-    code = "from crawlers.operate.report import environment as e; import crawlers; print(crawlers.__file__, end=' ');"
+    code = "from crawlers.operate.report.report import environment as e; import crawlers; "
+    code += "print(crawlers.__file__, end=' '); "
     code += "print(e().get_template('report.html').name, e().get_template('style.css').name)"
     ran = subprocess.run(
         [sys.executable, "-c", code],

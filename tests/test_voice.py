@@ -17,6 +17,7 @@ from crawlers.operate.commands import reindex
 from crawlers.store.index import catch_up
 from tests import forked
 from tests.conftest import ROOT
+from tests.needed import needs
 from tests.test_commands import on_terminal
 from tests.test_export import put_ckan, record
 
@@ -57,6 +58,7 @@ def check(returncode: int, stderr: bytes, code: int) -> None:
 
 
 @pytest.mark.slow
+@needs("bash")
 @pytest.mark.parametrize(("words", "output"), [(COMMANDS[0], ">&-"), (COMMANDS[0], ">&- 2>&-"), (COMMANDS[-3], ">&-")])
 def test_there_is_no_standard_output_in_a_new_process(folder: Path, words: str, output: str) -> None:
     """What a standard stream is, Python decides before any code of ours."""

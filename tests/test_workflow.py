@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 import shlex
-import shutil
 import subprocess
 import sys
 from datetime import UTC, datetime
@@ -22,6 +21,7 @@ from scrapy.settings import Settings
 from crawlers.operate import workflow
 from tests import forked
 from tests.conftest import ROOT
+from tests.needed import needs
 
 SOURCES = """
 [hdx]
@@ -33,7 +33,7 @@ spider = "ckan"
 arguments = { portal = "https://town.example.org" }
 """
 HERE = {**forked.ENVIRONMENT, "PYTHONPATH": str(ROOT), "SCRAPY_SETTINGS_MODULE": "crawlers.settings"}
-HAS_SYSTEMD = pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="there is no systemd on this machine")
+HAS_SYSTEMD = needs("systemd-analyze")
 
 
 @pytest.fixture
@@ -160,6 +160,7 @@ def test_what_the_files_run_exists(place, words, form):
         accept(one)
 
 
+@needs("bash")
 def test_scripts_are_those_of_a_shell(place):
     (text,) = written(place).values()
     for step in steps(text).values():

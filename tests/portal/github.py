@@ -47,6 +47,7 @@ from graphql import (
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))  # it is run as a script, from any folder
 
+from tests.needed import need
 from tests.site import Answer, Asked, Site
 
 SCHEMA = Path(sys.prefix, "github", "schema.graphql")
@@ -59,9 +60,7 @@ LIMITS = {True: {"core": 5000, "graphql": 5000}, False: {"core": 60, "graphql": 
 
 @cache
 def schema() -> GraphQLSchema:
-    """Return what GitHub publishes; make fetches it."""
-    if not SCHEMA.exists():
-        raise FileNotFoundError(f"{SCHEMA} is missing: make .venv/github/schema.graphql")
+    """Return what GitHub publishes; make fetches it by npm."""
     return build_ast_schema(parse(SCHEMA.read_text(encoding="utf-8"), no_location=True), assume_valid=True)
 
 
@@ -166,6 +165,7 @@ class GitHub:
         self.site = Site(self.answer, self.host, self.port)
 
     def __enter__(self) -> Self:
+        need("npm", found=SCHEMA.exists())
         self.site.__enter__()
         return self
 
@@ -538,6 +538,7 @@ class Catalogue:
         self.site = Site(self.answer)
 
     def __enter__(self) -> Self:
+        need("npm", found=SCHEMA.exists())
         self.site.__enter__()
         return self
 

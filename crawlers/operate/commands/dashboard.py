@@ -17,7 +17,7 @@ from crawlers.operate.mirrored import bring_up, follow
 from crawlers.operate.strict_command import StrictCommand
 
 if TYPE_CHECKING:
-    from crawlers.operate.dashboard.actions import Operators, Project
+    from crawlers.operate.dashboard.operators import Operators, Project
 
 PORT = 8710
 NOT_STARTED = 1
@@ -41,7 +41,7 @@ class Command(StrictCommand):
     def run(self, args: list[str], opts: argparse.Namespace) -> None:
         from crawlers.archive.blobs import open_blobs
         from crawlers.operate import dashboard
-        from crawlers.operate.dashboard.actions import Project
+        from crawlers.operate.dashboard.operators import Project
         from crawlers.operate.dashboard.server import Server
         from crawlers.operate.sources.file import SourcesFile
 
@@ -68,8 +68,7 @@ class Command(StrictCommand):
 
     def _operators(self, project: Project) -> Operators | None:
         """Return who may change something; ``None`` without a password."""
-        from crawlers.operate.dashboard.actions import Operators
-        from crawlers.operate.dashboard.login import Login, take_password
+        from crawlers.operate.dashboard.operators import Login, Operators, take_password
 
         password = take_password(self.settings["DASHBOARD_PASSWORD_ENV"], os.environ)
         return Operators(Login(password), project) if password else None

@@ -12,21 +12,8 @@ from flask import Flask, Response, request
 from werkzeug.exceptions import BadRequest, HTTPException, InternalServerError, MethodNotAllowed
 
 from crawlers.exceptions import FiguresError, IndexUnreadableError, SourcesError
-from crawlers.operate.dashboard.api import routes
-from crawlers.operate.dashboard.api.answers import Error
-from crawlers.operate.dashboard.pages import (
-    dataset,
-    errors,
-    files,
-    held_file,
-    home,
-    profile,
-    run,
-    runs,
-    search,
-    source,
-    sources,
-)
+from crawlers.operate.dashboard import api, datasets, files, runs, sources
+from crawlers.operate.dashboard.schema import Error
 from crawlers.operate.dashboard.site import Site
 from crawlers.operate.report.report import SCRIPT
 from crawlers.safety.locks import is_crawled
@@ -41,7 +28,7 @@ if TYPE_CHECKING:
     from werkzeug.sansio.response import Response as AnyResponse
 
     from crawlers.archive.blobs import Blobs
-    from crawlers.operate.dashboard.actions import Operators
+    from crawlers.operate.dashboard.operators import Operators
 
 
 METHODS = ("GET", "HEAD")
@@ -91,22 +78,22 @@ def _healthz(_: Site) -> Response:
 
 
 _PAGES: dict[str, Callable[..., AnyResponse | str]] = {
-    "/": home.page,
-    "/search": search.page,
-    home.NOW: home.running,
-    "/sources": sources.page,
-    "/sources/<source>": source.page,
-    "/sources/<source>/datasets": dataset.by_query,
-    "/sources/<source>/datasets/<path:dataset_id>": dataset.page,
-    "/sources/<source>/profiles": profile.by_query,
-    "/sources/<source>/profiles/<path:profile_id>": profile.page,
-    "/runs": runs.page,
-    "/runs/<source>/<name>": run.page,
-    "/errors": errors.page,
-    "/files": files.page,
-    "/files.csv": files.as_csv,
-    "/archive/<timestamp>": held_file.by_query,
-    "/archive/<timestamp>/<path:resource_id>/<name>": held_file.page,
+    "/": sources.home,
+    "/search": datasets.search_results,
+    sources.NOW: sources.running,
+    "/sources": sources.sources,
+    "/sources/<source>": sources.source,
+    "/sources/<source>/datasets": datasets.dataset,
+    "/sources/<source>/datasets/<path:dataset_id>": datasets.dataset,
+    "/sources/<source>/profiles": datasets.profile,
+    "/sources/<source>/profiles/<path:profile_id>": datasets.profile,
+    "/runs": runs.runs,
+    "/runs/<source>/<name>": runs.run,
+    "/errors": runs.errors,
+    "/files": files.files,
+    "/files.csv": files.files_as_csv,
+    "/archive/<timestamp>": files.held_file,
+    "/archive/<timestamp>/<path:resource_id>/<name>": files.held_file,
     "/tables.js": _script,
     "/healthz": _healthz,
 }
@@ -152,7 +139,7 @@ def app(
 def _add_pages(made: Flask, site: Site) -> None:
     for rule, page in _PAGES.items():
         made.add_url_rule(rule, rule, partial(page, site), methods=["GET"], provide_automatic_options=False)
-    routes.add_to(made, site)
+    api.add_to(made, site)
     for error, answer in _ERRORS.items():
         made.register_error_handler(error, partial(answer, site))
 
@@ -199,8 +186,8 @@ def _no_figures(site: Site, error: FiguresError) -> Response:
 
 def _message(site: Site, title: str, sentence: str, status: int) -> Response:
     """Return a page with a sentence; to a program, which asks for data, none is an error."""
-    if routes.is_of_api(request.path):
-        return routes.as_json(Error(error=sentence), 503 if status == 200 else status)
+    if api.is_of_api(request.path):
+        return api.as_json(Error(error=sentence), 503 if status == 200 else status)
     return Response(site.render("message.html", title=title, sentence=sentence), status)
 
 

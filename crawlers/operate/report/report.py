@@ -1,18 +1,24 @@
-"""The report as an HTML file or as Markdown, and the templates that the pages of the dashboard extend."""
+"""The report as an HTML file or as Markdown, and the templates that the pages of the dashboard extend.
+
+Text from portals is shown, but without effect on the page.
+"""
 
 from __future__ import annotations
 
 import json
+import re
+import unicodedata
 from base64 import b64encode
 from hashlib import sha256
 from importlib.resources import files as resources
 from typing import IO, TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from crawlers.kind import registered
-from crawlers.operate.report import chart, text
+from crawlers.operate.report import chart
 from crawlers.safety.redact import redact
 from crawlers.store.figures import formatting
 from crawlers.store.figures.files import Filter, files, write_csv
@@ -27,7 +33,85 @@ if TYPE_CHECKING:
     from crawlers.store.runs import Run
 
 
-FILTERS: dict[str, Callable[..., Any]] = {
+_MARKS = 3  # combining marks on one letter: more than any script needs, fewer than hide the lines around them
+_UNSEEN = frozenset(("Cc", "Cf", "Cs", "Zl", "Zp"))  # controls, bidi overrides, lone surrogates, line separators
+_KEPT = "\n\t\u200c\u200d"  # all the same: the last two are joiners, in Persian, Hindi and emoji
+_ODD = re.compile(r"[^\n -~\u00a0-\u00ac\u00ae-\u02ff]")
+
+
+def inert(value: Any) -> Any:
+    r"""Return a text without characters that affect the rest of a page; ``None`` becomes empty, other values pass.
+
+    >>> inert("a\x00b\u202ec")
+    'abc'
+    >>> len(inert("Z" + "\u0301" * 200))
+    4
+    """
+    if value is None:
+        return ""
+    if not isinstance(value, str) or isinstance(value, Markup) or not _ODD.search(value):
+        return value
+    return "".join(_seen(value))
+
+
+def _seen(text: str) -> list[str]:
+    kept, marks = [], 0
+    for letter in text:
+        kind = unicodedata.category(letter)
+        marks = marks + 1 if kind in ("Mn", "Me") else 0
+        if letter in _KEPT or (marks <= _MARKS and kind not in _UNSEEN):
+            kept.append(letter)
+    return kept
+
+
+_ACTIVE = re.compile(r"[&<>|\\`*_~\[\]!#@$^{}]|:(?=//)|(?i:(?<=www)\.)")
+"""What GitHub's Markdown acts on within a line: markup, tables, links, mentions, formulas."""
+
+
+def plain(value: Any) -> Any:
+    r"""Return a text as one line of GitHub's Markdown that shows it, and nothing else; other values pass.
+
+    >>> plain("a|b <i> *c*\nwww.example.org")
+    'a&#124;b &#60;i&#62; &#42;c&#42; www&#46;example.org'
+    """
+    if not isinstance(value, str):
+        return inert(value)
+    return _ACTIVE.sub(lambda found: f"&#{ord(found[0])};", re.sub(r"\s+", " ", inert(value)))
+
+
+def cut(value: str | None, length: int = 120) -> str:
+    """Return the beginning of a text, cut at the end of a word if possible.
+
+    >>> cut("River levels of the north", 15)
+    'River levels of…'
+    >>> cut("x" * 99, 5)
+    'xxxxx…'
+    """
+    text = " ".join(inert((value or "")[: 4 * length]).split())
+    if len(text) <= length and len(value or "") <= 4 * length:
+        return text
+    words = text[: length + 1].rpartition(" ")[0]
+    return (words if len(words) > length // 2 else text[:length]) + "…"
+
+
+def link(value: str | None) -> str | None:
+    """Return an address that a page may link to: http or https, with a host and without a password.
+
+    >>> link("https://example.org/a b")
+    'https://example.org/a%20b'
+    >>> link("javascript:alert(1)"), link("https://me:secret@example.org/"), link(None)
+    (None, None, None)
+    """
+    address = str(inert(value or "")).strip().replace(" ", "%20")
+    try:
+        parts = urlsplit(address)
+        usable = parts.scheme in ("http", "https") and bool(parts.hostname) and "@" not in parts.netloc
+    except ValueError:
+        return None
+    return address if usable and len(address) <= 2000 else None
+
+
+_FILTERS: dict[str, Callable[..., Any]] = {
     "number": formatting.number,
     "percent": formatting.percent,
     "bytes": formatting.size,
@@ -35,17 +119,16 @@ FILTERS: dict[str, Callable[..., Any]] = {
     "ago": formatting.ago,
     "duration": formatting.duration,
     "left": time_left,
-    "link": text.link,
+    "link": link,
     "redacted": redact,  # addresses and arguments may have tokens in them
-    "cut": text.cut,
+    "cut": cut,
     "spark": chart.spark,
     "trend": chart.trend,
     "draw_growth": chart.draw_growth,
     "draw_lines": chart.draw_lines,
     "draw_columns": chart.draw_columns,
 }
-
-
+_BUFFER = 200  # pieces of the template in one write
 SCRIPT = resources("crawlers.operate.report").joinpath("templates/tables.js").read_text(encoding="utf-8")
 """What makes tables sortable, and renews the pages of the dashboard; every page can be read without it."""
 
@@ -61,30 +144,18 @@ def environment() -> Environment:
         loader=PackageLoader("crawlers.operate.report"),
         autoescape=True,
         undefined=StrictUndefined,
-        finalize=text.inert,
+        finalize=inert,
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    made.filters.update(FILTERS)
+    made.filters.update(_FILTERS)
     made.globals["first_kind"] = next(iter(registered().values()))
-    made.globals.update(source_href=_nowhere, run_href=_nowhere, dataset_href=_nowhere, files_href=_nowhere)
-    made.globals.update(profile_href=_nowhere, sources_page="", now_page="", live=0)
-    made.globals["file_href"] = _served
+    pages = ("source_href", "run_href", "dataset_href", "files_href", "profile_href")
+    made.globals.update(dict.fromkeys(pages, lambda *_: None), sources_page="", now_page="", live=0)
+    made.globals["file_href"] = lambda row: link(row["cache_url"])  # where it is served, if ARCHIVE_CACHE_URL is set
     made.globals["script"] = Markup(SCRIPT)  # noqa: S704 -- our own
     made.globals["script_hash"] = b64encode(sha256(SCRIPT.encode()).digest()).decode()
     return made
-
-
-def _nowhere(*_: str) -> None:
-    """Return no address: the report is one page."""
-
-
-def _served(row: dict[str, Any]) -> str | None:
-    """Return where a file is served, if ARCHIVE_CACHE_URL is set."""
-    return text.link(row["cache_url"])
-
-
-_BUFFER = 200  # pieces of the template in one write
 
 
 def write(
@@ -125,7 +196,7 @@ def write_summary(
 
     That is what GitHub takes in $GITHUB_STEP_SUMMARY. The arguments and errors are those of `write`.
     """
-    markdown = environment().overlay(autoescape=False, finalize=text.plain, keep_trailing_newline=True)
+    markdown = environment().overlay(autoescape=False, finalize=plain, keep_trailing_newline=True)
     known = overview(db, named, current=current, is_brief=True)
     markdown.get_template("summary.md").stream(overview=known).dump(file, encoding="utf-8", errors="replace")
 

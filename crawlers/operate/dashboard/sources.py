@@ -1,4 +1,4 @@
-"""A source: its status, its runs, its datasets or profiles, what changed, and what was withdrawn."""
+"""The overview, which is the report with what runs now; the sources; and one of them with all that is known of it."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from flask import abort, request
 
-from crawlers.operate.dashboard import addresses, parameters
-from crawlers.operate.dashboard.parameters import Paging, live, some
+from crawlers.operate.dashboard import addresses
+from crawlers.operate.dashboard.addresses import Paging, live, some
 from crawlers.operate.sources.listing import read_all, with_command
 from crawlers.store.columns import opened
 from crawlers.store.figures import contents, overview
@@ -25,16 +25,40 @@ if TYPE_CHECKING:
 
     from crawlers.operate.dashboard.site import Site
 
+
+NOW = "/now"
+"""The address of `running`."""
 _SIZE = 25
 _RUNS = 10
 _CHANGES = 20
 _IS_ARCHIVE = "SELECT EXISTS (SELECT 1 FROM captures_read WHERE source = ?)"
 
 
-def page(site: Site, source: str) -> str:
+def home(site: Site) -> str:
+    """Return the page of the overview."""
+    current = site.unfinished()
+    now = [run for run in current if not run.over]  # those that crashed need attention
+    shown = {"overview": site.overview(current), "current": now, "now_page": NOW}
+    return site.render("home.html", page="home", **shown, **live(current))
+
+
+def running(site: Site) -> str:
+    """Return what runs now, without the rest of the pages that show it: they are renewed from here."""
+    now = [run for run in site.unfinished() if not run.over]
+    return site.render("now.html", current=now, **live(now))
+
+
+def sources(site: Site) -> str:
+    """Return the page of the sources."""
+    current = site.unfinished()
+    overview = site.overview(current, is_brief=True)
+    return site.render("sources.html", overview=overview, page="sources", now_page=NOW, **live(current))
+
+
+def source(site: Site, source: str) -> str:
     """Return the page of a source."""
     at_work = site.unfinished(source)
-    number = parameters.page(request.args)
+    number = addresses.page_number(request.args)
     with site.index() as db:
         row = _table(site, db, source)
         if row is None and not at_work:

@@ -1,0 +1,309 @@
+"""The read-only JSON API, below /api/: a function answers each path, and describes it for OpenAPI.
+
+Its sources, runs and datasets come a page at a time.
+"""
+
+from __future__ import annotations
+
+import heapq
+import json
+import re
+import sqlite3
+from collections.abc import Callable
+from functools import partial
+from inspect import cleandoc
+from itertools import islice
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any, NoReturn, get_type_hints
+
+import msgspec
+from flask import Response, abort, request
+from msgspec import UNSET
+from werkzeug.exceptions import BadRequest
+
+from crawlers.exceptions import hint
+from crawlers.operate.dashboard.runs import stored
+from crawlers.operate.dashboard.schema import (
+    Answer,
+    Change,
+    Dataset,
+    Datasets,
+    DatasetsPage,
+    DatasetSummary,
+    Error,
+    Found,
+    FoundDataset,
+    OneDataset,
+    OneRun,
+    OneSource,
+    Page,
+    Question,
+    Resource,
+    Run,
+    Runs,
+    RunsPage,
+    SearchPage,
+    Source,
+    Sources,
+    cursor,
+    next_page,
+    parameters,
+    position,
+    read,
+    required_of,
+)
+from crawlers.operate.dashboard.site import Site
+from crawlers.operate.sources.listing import AllSources
+from crawlers.safety import strict_json
+from crawlers.safety.redact import one_line, redact
+from crawlers.store.figures.runs import key, newest
+from crawlers.store.index.columns import LISTS
+from crawlers.store.index.search import search as find
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from flask import Flask
+
+    from crawlers.operate.dashboard.site import Site
+
+
+def sources(site: Site, asked: Page) -> Sources:
+    """List the sources, those of sources.toml and those that are only on disk."""
+    (after,) = position(asked.after, tuple[str]) if asked.after else ("",)
+    with site.index() as db:
+        known = _all(site, db)
+        names = list(islice((name for name in known.names if name > after), asked.limit + 1))
+        found = [Source.from_fields(SimpleNamespace(**row)) for row in known.described(names[: asked.limit])]
+    more = cursor(names[asked.limit - 1]) if len(names) > asked.limit else None
+    return Sources(sources=found, next=next_page("/api/sources", asked, more))
+
+
+def source(site: Site, asked: OneSource) -> Source:
+    """Describe a source."""
+    with site.index() as db:
+        known = _all(site, db)
+        check(asked.source, known.names)
+        (row,) = known.described([asked.source])
+    return Source.from_fields(SimpleNamespace(**row))
+
+
+def check(name: str, names: Iterable[str]) -> None:
+    """Check that a source exists.
+
+    Raises:
+        NotFound: there is none of that name.
+    """
+    if name not in (known := list(names)):
+        abort(404, f"There is no source {one_line(name, 100)!r} here.{hint(name, known)}")
+
+
+def _all(site: Site, db: sqlite3.Connection) -> AllSources:
+    return AllSources(db, site.output, site.jobs, site.listed)
+
+
+def runs(site: Site, asked: RunsPage) -> Runs:
+    """List the runs, those that started last first."""
+    before = position(asked.after, tuple[str, str, str]) if asked.after else None
+    at_work = site.unfinished(asked.source or None)
+    known = {(run.source, run.run) for run in at_work}
+    current = (run for run in at_work if asked.status in (UNSET, run.state) and (before is None or key(run) < before))
+    with site.index() as db:
+        if asked.source:
+            check(asked.source, {*_all(site, db).names, *(run.source for run in at_work)})
+        ended = newest(db, asked.source or None, asked.status or None, before)
+        others = (run for run in ended if (run.source, run.run) not in known)
+        both = heapq.merge(sorted(current, key=key, reverse=True), others, key=key, reverse=True)
+        found = list(islice(both, asked.limit + 1))
+    more = cursor(*key(found[asked.limit - 1])) if len(found) > asked.limit else None
+    return Runs(runs=[Run.from_fields(run) for run in found[: asked.limit]], next=next_page("/api/runs", asked, more))
+
+
+def run(site: Site, asked: OneRun) -> Run:
+    """Describe a run."""
+    return Run.from_fields(stored(site, asked.source, asked.run))
+
+
+_DEEPEST = 2000
+"""Datasets of a search that its pages lead to: relevance has no order in which a page could begin at any row."""
+_PAGE = """
+    SELECT source, dataset_id, title, name, publisher, coalesce(data_modified, modified, issued) AS modified,
+        formats, file, withdrawn
+    FROM datasets WHERE (source, dataset_id) > (:after_source, :after_id) {only}{current}
+    ORDER BY source, dataset_id LIMIT :limit
+"""
+_DATASET = "SELECT * FROM datasets WHERE source = ? AND dataset_id = ?"
+_RESOURCES = "SELECT * FROM resources WHERE source = ? AND dataset_id = ? ORDER BY position LIMIT 1000"
+_CHANGES = "SELECT time, status, run FROM changes WHERE source = ? AND dataset_id = ? ORDER BY time DESC LIMIT 1000"
+_OF_ADDRESSES = ("documentation", "sample", "relations", "services")
+_ADDRESSES = ("metadata_url", "landing_page", "url")
+
+
+def datasets(site: Site, asked: DatasetsPage) -> Datasets:
+    """List the datasets, by source and id."""
+    after_source, after_id = position(asked.after, tuple[str, str]) if asked.after else (asked.source or "", "")
+    query = _PAGE.format(
+        only="AND source = :source" if asked.source else "", current="" if asked.withdrawn else " AND NOT withdrawn"
+    )
+    words = {"source": asked.source or None, "after_source": after_source, "after_id": after_id}
+    with site.index() as db:
+        if asked.source:
+            check(asked.source, _all(site, db).names)
+        rows = db.execute(query, words | {"limit": asked.limit + 1}).fetchall()
+    shown = [DatasetSummary.from_fields(_read(dict(row))) for row in rows[: asked.limit]]
+    more = cursor(shown[-1].source, shown[-1].dataset_id) if len(rows) > asked.limit else None
+    return Datasets(datasets=shown, next=next_page("/api/datasets", asked, more))
+
+
+def dataset(site: Site, asked: OneDataset) -> Dataset:
+    """Describe a dataset."""
+    key = (asked.source, asked.id)
+    with site.index() as db:
+        row = db.execute(_DATASET, key).fetchone()
+        if not row:
+            check(asked.source, _all(site, db).names)
+            abort(404, f"There is no dataset {one_line(asked.id, 100)!r} of {asked.source} here.")
+        known = {
+            "resources": [Resource.from_fields(_read(dict(one))) for one in db.execute(_RESOURCES, key)],
+            "changes": [Change(**dict(one)) for one in db.execute(_CHANGES, key)],
+        }
+    found: Dataset = Dataset.from_fields(_read({**dict(row), **known}))
+    return found
+
+
+def search(site: Site, asked: SearchPage) -> Found:
+    """Find the datasets that have all words."""
+    (offset,) = position(asked.after, tuple[int]) if asked.after else (0,)
+    if not 0 <= offset < _DEEPEST:
+        raise BadRequest(f"A search leads to the first {_DEEPEST} datasets: narrow it by more words or a source.")
+    with site.index() as db:
+        if asked.source:
+            check(asked.source, _all(site, db).names)
+        limit = min(asked.limit, _DEEPEST - offset)
+        found = find(db, asked.q, source=asked.source or None, limit=limit, offset=offset, withdrawn=asked.withdrawn)
+    after = offset + limit
+    more = cursor(after) if after < min(found.total, _DEEPEST) else None
+    return Found(
+        total=found.total,
+        datasets=[FoundDataset.from_fields(one) for one in found.rows],
+        next=next_page("/api/search", asked, more),
+    )
+
+
+def _read(row: dict[str, Any]) -> SimpleNamespace:
+    """Return a row of the index with the values of its lists, and without credentials."""
+    lists = {name: json.loads(row[name] or "[]") for name in (*LISTS, "services") if name in row}
+    lists |= {name: [*map(_redacted, lists[name])] for name in _OF_ADDRESSES if name in lists}
+    links = {name: row[name] and redact(row[name]) for name in _ADDRESSES if name in row}
+    flags = {"withdrawn": bool(row["withdrawn"])} if "withdrawn" in row else {}
+    return SimpleNamespace(**{**row, **lists, **links, **flags})
+
+
+def _redacted(value: str | dict[str, str]) -> str | dict[str, str]:
+    """Return an address, or the texts of a relation or a service, without credentials."""
+    return redact(value) if isinstance(value, str) else {name: redact(text) for name, text in value.items()}
+
+
+VERSION = "1.0.0"  # of the API: the first number changes if a field or a path goes away
+ROOT = "/api/"
+DESCRIPTION = "/api/openapi.json"
+PATHS: dict[str, Callable[..., Answer]] = {
+    "/api/sources": sources,
+    "/api/sources/{source}": source,
+    "/api/runs": runs,
+    "/api/runs/{source}/{run}": run,
+    "/api/datasets": datasets,
+    "/api/datasets/{source}": dataset,
+    "/api/datasets/{source}/{id}": dataset,
+    "/api/search": search,
+}
+"""Which function answers a path. Its parameters are the fields of what it takes, its answer is what it returns."""
+
+_ERRORS = {
+    400: "A parameter is unknown, missing or not what it must be.",
+    404: "There is no such source, run or dataset.",
+    503: "The index or sources.toml can't be read.",
+}
+_NAMED = re.compile(r"{(\w+)}")
+
+
+def add_to(app: Flask, site: Site) -> None:
+    """Add the JSON API to the dashboard."""
+    for path, answer in PATHS.items():
+        rule = _NAMED.sub(lambda name: f"<path:{name[1]}>" if name[1] == "id" else f"<{name[1]}>", path)
+        _add(app, rule, partial(_answered, site, answer))
+    _add(app, DESCRIPTION, lambda: as_json(description()))
+    for rule in (ROOT, f"{ROOT}<path:_>"):
+        _add(app, rule, _unknown)
+
+
+def as_json(value: Any, status: int = 200) -> Response:
+    """Return an answer of the API."""
+    return Response(strict_json.dumps(msgspec.to_builtins(value)), status, mimetype="application/json")
+
+
+def is_of_api(path: str) -> bool:
+    """Return whether the errors of an address are JSON."""
+    return path.startswith(ROOT)
+
+
+def description() -> dict[str, Any]:
+    """Return the description of the API: https://spec.openapis.org/oas/v3.1.0.html."""
+    types = [Error, *dict.fromkeys(_answer(function) for function in PATHS.values())]
+    _, schemas = msgspec.json.schema_components(types, ref_template="#/components/schemas/{name}")
+    return {
+        "openapi": "3.1.0",
+        "info": {"title": "Catalogues", "version": VERSION, "description": "What the catalogues hold; read-only."},
+        "servers": [{"url": "/"}],
+        "paths": {path: {"get": _operation(path, function)} for path, function in PATHS.items()},
+        "components": {"schemas": schemas},
+    }
+
+
+def _add(app: Flask, rule: str, view: Callable[..., Response]) -> None:
+    app.add_url_rule(rule, rule, view, methods=["GET"], provide_automatic_options=False)
+
+
+def _answered(site: Site, answer: Callable[..., Answer], **named: str) -> Response:
+    return as_json(answer(site, read(_question(answer), named, request.args)))
+
+
+def _unknown(_: str = "") -> NoReturn:
+    abort(404, f"There is no such address: {DESCRIPTION} describes those there are.")
+
+
+def _question(function: Callable[..., Answer]) -> type[Question]:
+    return get_type_hints(function)["asked"]  # type: ignore[no-any-return]
+
+
+def _answer(function: Callable[..., Answer]) -> type[Answer]:
+    return get_type_hints(function)["return"]  # type: ignore[no-any-return]
+
+
+def _operation(path: str, function: Callable[..., Answer]) -> dict[str, Any]:
+    named = _NAMED.findall(path)
+    errors = {str(status): _content(meaning, Error) for status, meaning in _ERRORS.items()}
+    return {
+        "operationId": function.__name__ + ("_by_path" if "id" in named else ""),
+        "summary": cleandoc(function.__doc__ or ""),
+        "parameters": list(_parameters(_question(function), named)),
+        "responses": {"200": _content(_answer(function).__doc__ or "", _answer(function)), **errors},
+    }
+
+
+def _parameters(kind: type[Question], named: list[str]) -> Any:
+    required = required_of(kind)
+    for name, described in parameters(kind).items():
+        is_in_path = name in named
+        yield {
+            "name": name,
+            "in": "path" if is_in_path else "query",
+            "required": is_in_path or name in required,
+            "description": described.pop("description"),
+            "schema": described,
+        }
+
+
+def _content(meaning: str, kind: type[Answer]) -> dict[str, Any]:
+    reference = {"$ref": f"#/components/schemas/{kind.__name__}"}
+    return {"description": meaning, "content": {"application/json": {"schema": reference}}}
