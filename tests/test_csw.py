@@ -177,6 +177,26 @@ def test_a_first_record_that_is_refused_in_every_schema_is_left_out(tmp_path, lo
     assert len(catalogue.questions) < 50
 
 
+@pytest.mark.parametrize("broken", [(0,), (0, 1), (0, 60)], ids=str)
+@pytest.mark.parametrize("listed", [(ISO,), (GEODCAT, DCAT, ISO_3, ISO)], ids=["ISO", "more"])
+def test_a_first_record_that_is_refused_in_its_schema_leaves_the_others_in_it(tmp_path, broken, listed):
+    catalogue = Catalogue(records(230), broken=of(*broken), listed=listed)
+    done = walk_of(catalogue, tmp_path)
+    assert is_complete(done, 230)
+    plain = [item.id for item in done.items if item.metadata_source == "dublin_core"]
+    assert tuple(sorted(plain)) == of(*broken)
+    assert len(catalogue.questions) < 50
+
+
+def test_a_server_that_refuses_its_first_records_in_a_schema_is_asked_for_another(tmp_path):
+    """Three of them: the first may be broken, or the server does not give what it promises. A short list, too."""
+    for count in (230, 3, 1):
+        (folder := tmp_path / str(count)).mkdir()
+        done = walk_of(Catalogue(records(count), broken=of(0, 1, 2)), folder)
+        assert is_complete(done, count)
+        assert {item.metadata_source for item in done.items} == {"dublin_core"}
+
+
 FAULTS = {"HTTP 500": ("broken_500",), "cut XML": ("cut",), "cut gzip": ("cut_gzip",)}
 
 

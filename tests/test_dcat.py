@@ -22,8 +22,12 @@ from scrapy.http import Response
 
 from crawlers.exceptions import AnswerError
 from crawlers.kinds.dcat.answer import read
+from crawlers.kinds.dcat.description import is_part, joined
 from crawlers.kinds.dcat.frontier import Frontier
 from crawlers.kinds.dcat.spider import DCAT
+from crawlers.records.rdf.document import document as written
+from crawlers.records.rdf.namespaces import TYPE
+from crawlers.records.rdf.terms import Literal
 from tests import forked
 from tests.conftest import ROOT, Crawl, options, scrapy
 from tests.portal.dcat import SERIALISATIONS, Catalogue
@@ -360,7 +364,7 @@ def test_max_resources(harvest, catalogue):
 TURTLE = {"Content-Type": "text/turtle"}
 PREFIXES = b"""
 @prefix dcat: <http://www.w3.org/ns/dcat#> . @prefix dct: <http://purl.org/dc/terms/> . @prefix : <http://a.org/> .
-@prefix hydra: <http://www.w3.org/ns/hydra/core#> .
+@prefix hydra: <http://www.w3.org/ns/hydra/core#> . @prefix foaf: <http://xmlns.com/foaf/0.1/> .
 """
 
 RDF_XML = """<rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#"
@@ -687,6 +691,130 @@ def test_a_description_on_two_pages_is_told(walked, turtle, second, kinds):
     done = walked(site, site.url + "/c")
     assert (done.judged[2], done.ids(), done.kinds()) == (2, ["1", "http://a.org/b"], kinds)
     assert [error.dataset_id for error in done.errors] == ["1"] * len(kinds)
+
+
+OFFICE = b":x dct:publisher :office . :office a foaf:Agent ; foaf:name 'The Office' . "
+LISTED = b":c dcat:dataset :x . :x a dcat:Dataset ; "
+WHOLE = described("x") + b":x dct:description 'all of it' . " + OFFICE
+IN_PARTS = {
+    "a stub that is listed, then all of it": (LISTED + b"dct:title 'x' .", WHOLE),
+    "all of it, then a stub that is listed": (WHOLE, LISTED + b"dct:title 'x' ."),
+    "two halves": (described("x"), LISTED + b"dct:description 'all of it' . " + OFFICE),
+    "the second half has a date": (
+        described("x"),
+        LISTED + b"dct:modified '2020-01-01' ; dct:description 'all of it' . " + OFFICE,
+    ),
+    "the second half has no list": (described("x"), b":x a dcat:Dataset ; dct:description 'all of it' . " + OFFICE),
+    "the first half has no list": (b":x a dcat:Dataset ; dct:description 'all of it' . " + OFFICE, described("x")),
+}
+
+
+@pytest.mark.parametrize("parts", IN_PARTS.values(), ids=IN_PARTS)
+def test_what_pages_say_of_a_dataset_is_joined(harvest, turtle, parts):
+    """The first crawl may write it twice; a later one writes nothing, nor does one that can't see all pages."""
+    first, second = parts
+    pages = {
+        "/c": described("a") + first + b"<> hydra:next </c?page=2> .",
+        "/c?page=2": described("b") + second,
+    }
+    site = turtle(pages)
+    crawl = harvest(site.url + "/c")
+    assert (crawl.code, judged(crawl), crawl.errors) == (0, ("complete", 3, 3), [])
+    (known,) = [line["metadata_file"] for line in crawl.manifest if line["dataset_title"] == "x"][-1:]
+    whole = crawl.documents()[known.rpartition("/")[2]]
+    assert (whole["title"], whole["description"], whole["publisher"]["name"]) == ("x", "all of it", "The Office")
+    lines = len(crawl.manifest)
+    assert lines <= 4
+    again = harvest(site.url + "/c")
+    assert (again.code, again.report["counts"]["unchanged"], len(again.manifest)) == (0, 3, lines)
+    limited = harvest(site.url + "/c", max_datasets="2")
+    assert (limited.code, limited.documents()) == (0, crawl.documents())
+    pages["/c?page=2"] = None
+    broken = harvest(site.url + "/c")
+    assert (broken.code, broken.documents(), len(broken.manifest)) == (3, crawl.documents(), lines)
+    pages |= {"/c": described("a", "x") + b"<> hydra:next </c?page=2> .", "/c?page=2": described("b")}
+    less = harvest(site.url + "/c")
+    assert (less.code, less.report["counts"]["updated"], len(less.manifest)) == (0, 1, lines + 1)
+    assert "The Office" not in json.dumps(less.documents())
+
+
+@pytest.mark.parametrize("second", [b"dct:modified '2020-01-01'", b"dct:modified '2020-01-01' ; dct:title 'y'"])
+def test_a_last_page_with_the_rest_of_a_dataset_alone_is_no_repeated_one(harvest, turtle, second):
+    """With another title it may be one: a server that gives each answer a new date."""
+    pages = {"/c": described("a", "x") + b"<> hydra:next </c?page=2> .", "/c?page=2": LISTED + second + b" ."}
+    crawl = harvest(turtle(pages).url + "/c")
+    is_other = b"title" in second
+    assert (crawl.code, judged(crawl)) == ((3, ("incomplete", 2, 2)) if is_other else (0, ("complete", 2, 2)))
+    assert crawl.kinds() == [("list", "paging")] * is_other
+
+
+def test_a_part_of_which_a_statement_can_not_be_read_takes_nothing_from_the_document(harvest, turtle):
+    rest = LISTED + b"dct:description 'all of it' . " + OFFICE
+    pages = {"/c": described("a", "x") + b"<> hydra:next </c?page=2> .", "/c?page=2": described("b") + rest}
+    site = turtle(pages)
+    before = harvest(site.url + "/c").documents()
+    pages["/c?page=2"] = described("b") + rest.replace(b"'all of it'", b"all of it") + described("d")
+    crawl = harvest(site.url + "/c")
+    assert crawl.flaws or crawl.errors
+    assert {name: document for name, document in crawl.documents().items() if name in before} == before
+    pages["/c"] = described("a") + b":e dct:title no . " + described("x") + b"<> hydra:next </c?page=2> ."
+    assert harvest(site.url + "/c").documents() == crawl.documents(), "nor if each page has one, of another dataset"
+
+
+def test_a_part_that_is_edited_between_its_pages_takes_nothing_from_the_document(harvest, turtle):
+    """It comes again with the next crawl, which joins it: neither half of it is written alone."""
+    date = b"dct:modified '2020-01-01' ; "
+    pages = {"/c": described("a") + LISTED + date + b"dct:title 'x' . <> hydra:next </c?page=2> ."}
+    pages["/c?page=2"] = described("b") + LISTED + date + b"dct:description 'all of it' ."
+    site = turtle(pages)
+    before = harvest(site.url + "/c").documents()
+    pages["/c?page=2"] = pages["/c?page=2"].replace(b"2020", b"2021")
+    between = harvest(site.url + "/c")
+    assert (between.code, between.documents(), between.errors) == (0, before, [])
+    pages["/c"] = pages["/c"].replace(b"2020", b"2021")
+    after = harvest(site.url + "/c")
+    assert (after.code, after.report["counts"]["updated"], len(after.manifest)) == (0, 1, 5)
+    (known,) = [one for one in after.documents().values() if one["@id"] == "http://a.org/x"]
+    assert (known["title"], known["description"], known["modified"]) == ("x", "all of it", "2021-01-01")
+
+
+def test_what_contradicts_is_one_line_and_the_other_parts_are_joined(harvest, turtle):
+    """Neither another title is kept, nor a description that is too long to wait."""
+    long = b"dct:provenance '" + b"x" * 70_000 + b"'"
+    parts = [b"dct:title 'x'", b"dct:title 'other'", b"dct:title 'another'", b"dct:description 'all of it'", long]
+    pages = {"/c": described("a") + b"<> hydra:next </c?page=1> ."}
+    for number, part in enumerate(parts, 1):
+        ahead = b"<> hydra:next </c?page=%d> ." % (number + 1) if number < len(parts) else b""
+        pages[f"/c?page={number}"] = LISTED + part + b" . " + described(f"d{number}") + ahead
+    site = turtle(pages)
+    crawl = harvest(site.url + "/c")
+    assert (crawl.code, judged(crawl)) == (3, ("incomplete", 7, 7))
+    assert [(error["kind"], error["dataset_id"]) for error in crawl.errors] == [("duplicate_id", "http://a.org/x")]
+    (known,) = [one for one in crawl.documents().values() if one["@id"] == "http://a.org/x"]
+    assert (known["title"], known["description"], "provenance" in known) == ("x", "all of it", False)
+
+
+def test_two_descriptions_are_one_unless_they_contradict_each_other():
+    """Joined twice, as after a kill, or the other way round, they are the same; equal blank nodes are one."""
+    one = "http://a.org/1"
+    first = {one: {TYPE: ["T"], "p": ["_:a"], "t": [Literal("x")]}, "_:a": {"q": ["_:b"]}, "_:b": {"r": [Literal("1")]}}
+    second = {one: {TYPE: ["U"], "p": ["_:x"], "d": ["_:a"]}, "_:x": {"q": ["_:y"]}, "_:y": {"r": [Literal("1")]}}
+    second["_:a"] = {"s": ["_:z"]}
+    both = joined(first, second)
+    assert is_part(first, both)
+    assert is_part(second, both)
+    assert written(both, one) == written(joined(second, first), one)
+    assert (joined(both, second), joined(first, both)) == (both, both)
+    assert both[one] == {TYPE: ["T", "U"], "p": ["_:a"], "t": [Literal("x")], "d": ["_:a-3"]}
+    assert (both["_:a-3"], {*both}) == ({"s": ["_:z-3"]}, {one, "_:a", "_:b", "_:a-3"})
+    other = {one: {"t": [Literal("y")], "d": [Literal("d")]}}
+    assert (joined(first, other), joined(other, first)) == (None, None)
+
+
+def test_nodes_that_are_named_on_many_ways_are_joined_once():
+    deep = {f"_:{at}": {"p": [f"_:{at + 1}"], "q": [f"_:{at + 1}"]} for at in range(200)}
+    both = joined({"s": {"a": [Literal("1")]}}, {"s": {"b": ["_:0"]}} | deep)
+    assert len(both) == 201
 
 
 def test_pages_that_repeat_end_though_each_says_something_else(walked):
@@ -1435,3 +1563,30 @@ def test_killed_and_resumed(harvest, catalogue, tmp_path, output, kills):
     done = harvest(site.address, settings={"JOBDIR": str(jobdir)})
     assert (done.code, done.report["resumed"]) == (3, True)
     assert left(done) == left(whole)
+
+
+@pytest.mark.parametrize("page", [2, 3])
+def test_a_crawl_that_is_killed_between_two_parts_of_a_dataset_joins_them(harvest, turtle, tmp_path, output, page):
+    first, second = IN_PARTS["two halves"]
+    pages = {
+        "/c": described("a") + first + b"<> hydra:next </c?page=2> .",
+        "/c?page=2": described("b") + second + b"<> hydra:next </c?page=3> .",
+        "/c?page=3": described("d") + LISTED + b"dcat:keyword 'rain' .",
+    }
+    site, killed = turtle(pages), []
+    answer = site.answer
+
+    def kill(asked):
+        if asked.path == f"/c?page={page}" and killed and killed[0].poll() is None:
+            killed[0].send_signal(signal.SIGKILL)
+        return answer(asked)
+
+    whole = harvest(site.url + "/c", source="whole")
+    site.answer = kill
+    words = options(output, {"JOBDIR": str(tmp_path / "job")}, url=site.url + "/c")
+    killed.append(forked.Popen([sys.executable, "-m", "scrapy", "crawl", "dcat", *words], cwd=ROOT))
+    killed[0].communicate()
+    done = harvest(site.url + "/c", settings={"JOBDIR": str(tmp_path / "job")})
+    assert (done.code, done.report["resumed"], judged(done)) == (0, True, ("complete", 4, 4))
+    assert left(done) == left(whole)
+    assert "rain" in json.dumps(done.documents())

@@ -47,6 +47,8 @@ _PLAIN = "csw:Record"
 _SOME = 50
 _MOST_BACK = 5
 """How often a walk goes back to find the end of the page before."""
+_TRIED = 3
+"""Records at the beginning that are asked for, one by one, before a schema that a server promises is given up."""
 _PROPERTIES = {
     "identifier": (("dc", "dc:identifier"), ("apiso", "apiso:Identifier")),
     "modified": (("dct", "dct:modified"), ("apiso", "apiso:Modified")),
@@ -84,6 +86,7 @@ class Ask:
         backs: how often the walk went back.
         has_moved: whether records may have been passed over, for the list changed.
         is_single: whether only the record at this position is asked for, as Dublin Core: its page breaks.
+        is_trial: whether a later record shows if the schema is given at all: the first one was refused in it.
         least: how many records there are at least, after a first lap.
     """
 
@@ -104,6 +107,7 @@ class Ask:
     backs: int = 0
     has_moved: bool = False
     is_single: bool = False
+    is_trial: bool = False
     least: int = 0
 
     @property
@@ -119,7 +123,8 @@ class Ask:
 
     def at(self, start: int, **changes: Any) -> Ask:
         """Return what a page at a position is asked by, of which no record is known."""
-        return replace(self, start=start, last="", is_back=False, is_single=False, **changes)
+        fresh: dict[str, Any] = {"last": "", "is_back": False, "is_single": False, "is_trial": False}
+        return replace(self, start=start, **fresh | changes)
 
 
 # Rungs
@@ -288,6 +293,8 @@ class GetRecords(Dialect[Ask]):
         if walk.pages:
             return
         schema = schemas.by_uri(ask.schema)
+        if ask.is_trial and not found.elements:
+            raise ServiceError("the server gives no record there", "outputschema")
         if found.elements and not schemas.is_given(ask.schema, found.elements):
             came = etree.QName(found.elements[0]).localname[:100]
             raise ServiceError(f"the server was asked for {schema.name} and gives {came}", "otherschema")
@@ -302,6 +309,8 @@ class GetRecords(Dialect[Ask]):
             AnswerError: it breaks off, or has a place without a record, before anything new.
         """
         ask = walk.ask
+        if ask.is_trial:  # so the schema is given, and the first record is one that breaks its page
+            return ListingPage(next=ask.at(1, is_single=True), came=0, is_new=True, total=self._total(walk, found))
         holes = [place for place in found.holes if query.start + place >= ask.start]
         hole = holes[0] if holes and ask.has_substitute else None
         found = found if hole is None else found.before(hole)
@@ -431,15 +440,21 @@ class GetRecords(Dialect[Ask]):
         return begun(walk, walk.ask.at(1, since="", modified=modified), parts=(), before=0)
 
     def other_schema(self, walk: Walk[Ask], fault: Fault) -> Walk[Ask] | None:
-        """Return the first record alone, which may be the reason; then the next schema."""
+        """Return the first record alone, which may be the reason; then those behind it; then the next schema."""
+        ask = walk.ask
         is_own = _named("outputschema")(fault)
         if walk.pages or not _named(*_SCHEMA)(fault):
             return None
         if is_own and walk.rows != 1:
             return replace(walk, rows=1)
-        behind = walk.ask.uris[walk.ask.uris.index(walk.ask.uri) + 1 :]
+        if is_own and ask.is_promised and ask.has_substitute and ask.start < _TRIED and not walk.lost:
+            return replace(walk, ask=ask.at(ask.start + 1, is_trial=True))
+        behind = ask.uris[ask.uris.index(ask.uri) + 1 :]
         rows = 1 if walk.lost else ROWS  # behind a record that is left out, the next one is asked for alone
-        return replace(walk, rows=rows, ask=replace(walk.ask, uri=behind[0])) if behind else None
+        if ask.is_trial:
+            first = ask.at(1, uri=behind[0]) if behind else ask.at(1, is_single=True)
+            return replace(walk, rows=ROWS if behind else 1, ask=first)
+        return replace(walk, rows=rows, ask=replace(ask, uri=behind[0])) if behind else None
 
     def alone(self, walk: Walk[Ask], fault: Fault) -> Walk[Ask] | None:
         """Return the record that breaks its page as Dublin Core, which servers give without rendering it."""

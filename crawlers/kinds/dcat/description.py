@@ -1,18 +1,20 @@
-"""The description of one dataset: its node, and the nodes of the graph that belong to it."""
+"""The description of one dataset: its node, and the nodes of the graph that belong to it; and two of them as one."""
 
 from __future__ import annotations
 
 from collections import deque
 from typing import TYPE_CHECKING
 
+from crawlers.records.rdf.blank_nodes import Order
 from crawlers.records.rdf.namespaces import DCAT, DCT, FOAF, PROV, SKOS, TYPE
+from crawlers.records.rdf.terms import is_blank
 from crawlers.safety import bounds
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable
 
     from crawlers.records.rdf.nodes import Nodes
-    from crawlers.records.rdf.terms import Graph, Node
+    from crawlers.records.rdf.terms import Graph, Node, Term
 
 OTHER_DATASETS = {
     *(DCAT + name for name in ("servesDataset", "inSeries", "first", "last", "prev", "next", "hasVersion")),
@@ -125,3 +127,60 @@ def _neighbours(node: Node, distance: int) -> tuple[list[tuple[str, int]], int, 
     if distance >= _MAX_DISTANCE or (distance and len(named) > _MAX_NEIGHBOURS):
         return blanks, length, count
     return blanks + named, length, count
+
+
+def is_part(description: Graph, whole: Graph) -> bool:
+    """Return whether another description of the same dataset says all that a description says.
+
+    >>> title = {"http://a.org/1": {"http://a.org/title": ["http://a.org/a"]}}
+    >>> is_part(title, title), is_part({"http://a.org/1": {}}, title), is_part(title, {"http://a.org/1": {}})
+    (True, True, False)
+    """
+    known = _said(whole)
+    return all(values <= known.get(place, set()) for place, values in _said(description).items())
+
+
+def joined(first: Graph, second: Graph) -> Graph | None:
+    """Return two descriptions of a dataset as one; ``None`` if they contradict each other, as two versions of it do.
+
+    One may say all that the other says, and more; else each has properties of its own, and none that both have differs.
+    """
+    if is_part(second, first):
+        return first
+    if is_part(first, second):
+        return second
+    known, said = _said(first), _said(second)
+    if any(known.get(place, values) != values and place[1] != TYPE for place, values in said.items()):
+        return None
+    found = {subject: dict(node) for subject, node in first.items()}
+    names = {blank: f"{blank}-{len(first)}" for blank in _blanks(second)}
+    waiting, met = [place for place in said if place not in known or place[1] == TYPE], set[str]()
+    for subject, name in waiting:  # it grows by the blank nodes that are named
+        values = second[subject][name]
+        into = found.setdefault(names.get(subject, subject), {})
+        into[name] = [*dict.fromkeys((*into.get(name, ()), *(_renamed(value, names) for value in values)))]
+        for blank in names.keys() & {value for value in values if isinstance(value, str)} - met:
+            met.add(blank)
+            waiting += [(blank, each) for each in second.get(blank, ())]
+    return found
+
+
+def _said(description: Graph) -> dict[tuple[str, str], set[tuple[object, ...]]]:
+    """Return the values by named node and property; a blank node is what it says."""
+    order = Order(description, dict.fromkeys(_blanks(description), 1))
+    return {
+        (subject, name): set(map(order.rank, values))
+        for subject, node in description.items()
+        if not is_blank(subject)
+        for name, values in node.items()
+    }
+
+
+def _blanks(description: Graph) -> set[str]:
+    """Return the blank nodes, also those of which nothing is said."""
+    values = (value for node in description.values() for each in node.values() for value in each)
+    return {str(blank) for blank in (*description, *values) if is_blank(blank)}
+
+
+def _renamed(value: Term, names: dict[str, str]) -> Term:
+    return names.get(value, value) if isinstance(value, str) else value

@@ -18,7 +18,8 @@ from crawlers.components.spool import open_body
 from crawlers.exceptions import AnswerError
 from crawlers.kinds.dcat import paging
 from crawlers.kinds.dcat.answer import NoRDFError, alternate, check_known, loaded, read
-from crawlers.kinds.dcat.frontier import Ask, Frontier, Mentions, same_host
+from crawlers.kinds.dcat.elsewhere import Elsewhere
+from crawlers.kinds.dcat.frontier import Ask, Frontier, same_host
 from crawlers.kinds.dcat.named import MAX_UNREAD, NamedDatasets
 from crawlers.kinds.dcat.page import RDFPage
 from crawlers.kinds.dcat.records import PageRecords
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterator, Sequence
 
     from crawlers.kinds.dcat.changes import Changes
+    from crawlers.kinds.dcat.elsewhere import Found
     from crawlers.kinds.dcat.page import Page
     from crawlers.listing.crawl import Crawl
 
@@ -89,7 +91,7 @@ class DCATDialect(Dialect[Ask]):
         self.frontier = Frontier(crawl)
         self.named = NamedDatasets(crawl, address, self.frontier)
         given = {"name": crawl.source, "language": crawl.args["language"]}
-        self.mentions = Mentions(crawl, lambda *content: make(*content, **given))
+        self.elsewhere = Elsewhere(crawl, lambda *content: make(*content, **given))
 
     def first(self) -> Walk[Ask]:
         return Walk(ask=Ask(url=self.address, start=self.address), name=_PAGES)
@@ -147,8 +149,8 @@ class DCATDialect(Dialect[Ask]):
             self.crawl.run_state.expected = walk.total if listing.total is None else listing.total
         # Withdrawals look at the catalogue's own pages: another one that those name may be gone itself
         address = response.url if is_own else self.address
-        mentions = None if ask.name or not _leads_on(response, walk, page) else self.mentions
-        records = PageRecords(self.crawl, page, response, walk, mentions, address=address)
+        elsewhere = None if ask.name or not _leads_on(response, walk, page) else self.elsewhere
+        records = PageRecords(self.crawl, page, response, walk, elsewhere, address=address)
         new = described = 0
         for entry in records.entries():
             if records.new > new:
@@ -325,7 +327,7 @@ class DCATDialect(Dialect[Ask]):
 
     def stopped(self, walk: Walk[Ask]) -> Iterator[Any]:
         self.crawl.run_state.is_limited = True
-        return iter(())
+        yield from self._joined(walk)
 
     def ended(self, walk: Walk[Ask]) -> Iterator[Any]:
         """Yield the next catalogue; then what waited for other pages; then the datasets that are only named."""
@@ -360,16 +362,24 @@ class DCATDialect(Dialect[Ask]):
 
     def _waiting(self, there: Walk[Ask]) -> Generator[Any, None, Walk[Ask]]:
         """Yield the datasets that waited for other pages; return the walk behind them."""
-        for page, record, address in self.mentions.unlisted():
-            response = Response(address, request=Request(address))
-            mentioned = replace(there, name="mentioned")
-            found = PageRecords(self.crawl, page, response, mentioned, None, address=address)
-            if found.is_enough():
+        yield from self._joined(there)
+        for found in self.elsewhere.unlisted():
+            records = self._records(found, replace(there, name="mentioned"))
+            if records.is_enough():
                 self.crawl.run_state.is_limited = True
                 break
-            yield from found.outside(record)
-            there = replace(there, earlier=found.earlier + found.new, resources=found.resources)
+            yield from records.outside(found.record)
+            there = replace(there, earlier=records.earlier + records.new, resources=records.resources)
         return there
+
+    def _joined(self, walk: Walk[Ask]) -> Iterator[Any]:
+        """Yield the datasets of which several pages, or a page and the document on disk, say something."""
+        for found in self.elsewhere.joined():
+            yield from self._records(found, walk).found(found)
+
+    def _records(self, found: Found, walk: Walk[Ask]) -> PageRecords:
+        response = Response(found.address, request=Request(found.address))
+        return PageRecords(self.crawl, found.page, response, walk, None, address=found.address)
 
     def _conclude(self, asked: int) -> None:
         """Say how many datasets there are, and withdraw what is gone.

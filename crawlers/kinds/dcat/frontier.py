@@ -3,23 +3,14 @@
 from __future__ import annotations
 
 from collections import deque
-from contextlib import closing
 from dataclasses import dataclass
-from io import BytesIO
-from itertools import groupby, islice
-from operator import itemgetter
-from typing import TYPE_CHECKING, ClassVar, Literal
+from itertools import islice
+from typing import TYPE_CHECKING, Literal
 from urllib.parse import urlsplit
 
 from w3lib.url import canonicalize_url
 
-from crawlers.records.rdf import formats
-from crawlers.safety import strict_json
-
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from crawlers.kinds.dcat.page import RDFPage, Record
     from crawlers.listing.crawl import Crawl
 
 MAX_HELD = 100_000
@@ -138,47 +129,6 @@ class Frontier:
 
 def _addresses(look: str) -> str:
     return f"addresses {look}".strip()
-
-
-class Mentions:
-    """The datasets that a page describes in passing, beside a list that lacks them: another page may list them.
-
-    Each waits until the pages have ended. If none lists it, it is kept as it was described.
-
-    Args:
-        make: makes a page of RDF.
-
-    Attributes:
-        key: stands for a request as what lists them.
-    """
-
-    key: ClassVar[str] = "mentioned 0"
-
-    def __init__(self, crawl: Crawl, make: Callable[..., RDFPage]) -> None:
-        self.crawl = crawl
-        self.make = make
-
-    def add(self, record: Record, address: str, by: str) -> None:
-        """Note a dataset.
-
-        Args:
-            address: the page's.
-
-        Raises:
-            AnswerError: it is too large.
-            ValueError: it is nested too deep to be written.
-        """
-        held = [record.key, address, record.item().document]
-        self.crawl.seen(strict_json.dumps(held).decode(), list_name="mentions", listed_by=by)
-
-    def unlisted(self) -> Iterator[tuple[RDFPage, Record, str]]:
-        """Yield those that no page lists, each with its page's address; of several descriptions, the longest."""
-        every = map(strict_json.loads, self.crawl.records.listed("mentions"))
-        for iri, found in groupby(every, itemgetter(0)):
-            if self.crawl.records.listed_by(iri, "nodes") in {None, Mentions.key}:
-                _, address, written = max(found, key=lambda one: len(strict_json.dumps(one)))
-                with closing(self.make(BytesIO(), formats.TURTLE, address)) as page:
-                    yield page, page.held(written, iri), address
 
 
 def same_host(address: str, other: str) -> bool:

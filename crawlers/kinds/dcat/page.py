@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from crawlers.items import Dataset, Flaw
-from crawlers.kinds.dcat.catalogue import CATALOGUE, Catalogue
+from crawlers.kinds.dcat.catalogue import CATALOGUE, MENTIONED, Catalogue
 from crawlers.kinds.dcat.description import MAX_NODES, SHARED_FACTOR
 from crawlers.kinds.dcat.paging import Paging
 from crawlers.records import data_json, dcat
@@ -52,6 +52,7 @@ class Record:
         title: a title that it has, for messages.
         iri: its IRI, if it has one.
         is_mention: whether the page describes it in passing only; another page may list it.
+        is_named: whether another dataset of the page names it, if it is described in passing.
         item: makes the item; one of RDF is mapped when a field of it is read, unless it may lack something. It raises
             an AnswerError where the record is too large.
     """
@@ -63,6 +64,7 @@ class Record:
     title: str | None = None
     iri: str | None = None
     is_mention: bool = False
+    is_named: bool = False
 
 
 class Page(ABC):
@@ -280,7 +282,8 @@ class RDFPage(Page):
 
         if not is_blank(subject):
             is_mention = not identity and self.catalogue.is_mention(subject)
-            return Record(subject, identifier, subject, item, iri=subject, is_mention=is_mention)
+            is_named = is_mention and self.catalogue.roles.has(subject, MENTIONED)
+            return Record(subject, identifier, subject, item, iri=subject, is_mention=is_mention, is_named=is_named)
         key = _key(identifier, document(description, subject)) if identifier else ""
         title = (dcat.title(mapped.get(subject, {})) or "")[:_SHOWN]
         what = (

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -21,7 +20,7 @@ if TYPE_CHECKING:
     from scrapy.http import Response
 
     from crawlers.items import Dataset
-    from crawlers.kinds.dcat.frontier import Mentions
+    from crawlers.kinds.dcat.elsewhere import Elsewhere, Found
     from crawlers.kinds.dcat.page import Page, Record
     from crawlers.listing.crawl import Crawl
     from crawlers.listing.walk import Walk
@@ -41,7 +40,7 @@ class PageRecords:
         response: the answer that has it.
         walk: where the reading of its list stands before it.
         address: where its datasets are said to come from.
-        mentions: takes the datasets that wait for the list of another page; ``None`` if there is no other page.
+        elsewhere: takes what waits for other pages; ``None`` if there are none.
 
     Attributes:
         count: how many records the page has.
@@ -54,9 +53,16 @@ class PageRecords:
     """
 
     def __init__(
-        self, crawl: Crawl, page: Page, response: Response, walk: Walk[Any], mentions: Mentions | None, *, address: str
+        self,
+        crawl: Crawl,
+        page: Page,
+        response: Response,
+        walk: Walk[Any],
+        elsewhere: Elsewhere | None,
+        *,
+        address: str,
     ) -> None:
-        self.crawl, self.page, self.response, self.walk, self.mentions = crawl, page, response, walk, mentions
+        self.crawl, self.page, self.response, self.walk, self.elsewhere = crawl, page, response, walk, elsewhere
         self.address = address
         self.by = walk.key
         self.earlier, self.resources = walk.earlier + walk.listed, walk.resources
@@ -72,13 +78,15 @@ class PageRecords:
                 self.is_limited = self.is_enough()
                 if self.is_limited:
                     break
-                if record.is_mention and self.mentions and self._waits(record):
+                if record.is_mention and self._waits(record):
                     continue
                 entry = self.entry(record)
                 if self.fault:
                     break
                 if entry:
                     yield entry
+            if self.page.faults and self.elsewhere:
+                self.elsewhere.note_torn(self.address, self.by)
         self.publish()
         self.report_faults()
 
@@ -126,10 +134,10 @@ class PageRecords:
 
     def _waits(self, record: Record) -> bool:
         """Return whether a dataset that is described in passing waits for the list of another page."""
-        if self.page.faults or self.mentions is None:  # it may lack something
+        if self.page.faults or self.elsewhere is None:  # it may lack something
             return False
         with suppress(AnswerError, ValueError):
-            self.mentions.add(record, self.response.url, self.by)
+            self.elsewhere.mention(record, self.response.url, self.by)
             return True
         return False
 
@@ -164,24 +172,11 @@ class PageRecords:
         by = self.crawl.records.listed_by(key, "nodes") or ""
         if by.rpartition(" ")[0] == self.walk.name:
             self.has_repeats = True
-            if self.walk.lap == 1:
-                self._compare(record)
+            if self.walk.lap == 1 and self.elsewhere:
+                with suppress(AnswerError, ValueError):
+                    self.has_others |= self.elsewhere.later(record, self.address, self.by)
         elif identity and self.crawl.records.listed_by(identity, self.walk.name) in {None, self.by}:
             self.apart += 1
-
-    def _compare(self, record: Record) -> None:
-        """Report, once, a dataset that an earlier page describes otherwise; one with a date was edited meanwhile."""
-        known = self.crawl.records.listed_by(record.key, "descriptions")
-        if not known or record.iri is None:
-            return
-        digest, _, identity = known.partition(" ")
-        with suppress(AnswerError):
-            document = record.item().document
-            is_other = _digest(document) != digest and isinstance(document, dict) and "modified" not in document
-            if is_other and self.crawl.seen(record.key, list_name="told", listed_by=self.by):
-                message = f"{record.what} is described on several pages: what this page says of it is not kept"
-                self._report("duplicate_id", message, identity)
-                self.has_others = True
 
     # Items
 
@@ -206,8 +201,8 @@ class PageRecords:
             return
         if identity != record.id:
             identified(dataset, identity)
-        if self.mentions:
-            self.crawl.seen(record.key, list_name="descriptions", listed_by=f"{_digest(dataset.document)} {identity}")
+        if self._goes_on(record, identity, dataset):
+            return
         if self.page.is_torn and not dataset.torn and self._has_lost(dataset):
             dataset.torn = True
             dataset.flaws.append(_LOST)
@@ -215,6 +210,19 @@ class PageRecords:
         dataset.metadata_url = self.address
         dataset.retrieved = now()
         yield dataset
+
+    def _goes_on(self, record: Record, identity: str, dataset: Dataset) -> bool:
+        """Return whether a record waits, because its description may go on on another page."""
+        if self.elsewhere is None:
+            return False
+        with suppress(ValueError):  # nested too deep, which is reported when it is written
+            given = record, identity, dataset.document, self.address, self.by
+            return self.elsewhere.first(*given, may_wait=not dataset.torn)
+        return False
+
+    def found(self, found: Found) -> Iterator[Dataset]:
+        """Yield the item of a dataset that waited for other pages, as they describe it."""
+        yield from self.crawl.guarded(self.item(found.record, found.identity), self.response, {"id": found.identity})
 
     def _report(self, kind: str, message: str, dataset_id: str | None, title: str | None = None) -> None:
         subject = {"dataset_id": dataset_id, "dataset_title": title}
@@ -245,7 +253,3 @@ class PageRecords:
     def gaps(self) -> int:
         """How many faults may have cost more than a statement of a dataset."""
         return sum(not self.page.costs_a_statement(fault) for fault in self.page.faults)
-
-
-def _digest(document: Any) -> str:
-    return hashlib.sha256(strict_json.dumps(document)).hexdigest()[:32]

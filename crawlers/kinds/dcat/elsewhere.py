@@ -1,0 +1,258 @@
+"""What a page says of a dataset that another page lists, or describes as well: it waits until all pages have come."""
+
+from __future__ import annotations
+
+import hashlib
+from contextlib import closing
+from functools import cached_property
+from io import BytesIO
+from itertools import groupby
+from operator import itemgetter
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+
+from scrapy import Request
+
+from crawlers.components.ledger import EXCLUDED
+from crawlers.exceptions import AnswerError
+from crawlers.kinds.dcat.description import is_part, joined
+from crawlers.records.rdf import formats
+from crawlers.records.rdf.document import document, graph_of
+from crawlers.records.rdf.namespaces import DCT
+from crawlers.safety import strict_json
+from crawlers.store import folder
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from crawlers.kinds.dcat.page import RDFPage, Record
+    from crawlers.listing.crawl import Crawl
+    from crawlers.records.rdf.terms import Graph
+    from crawlers.store.index import Known
+
+_FIRST, _SEVERAL, _JOINED = "descriptions", "described again", "joined"
+_MENTIONS, _UNCLAIMED, _TORN = "mentions", "unclaimed", "torn"
+_HELD, _LISTED, _UNLISTED = range(3)
+_MOST = 64 << 10
+"""Bytes of a description that waits; of a longer one, what another page says is not joined."""
+_MOST_PARTS = 100
+"""Parts of one description; each is compared with all before it."""
+_REMEMBERED, _MOST_REMEMBERED = "described in parts", 10_000
+
+
+class Found(NamedTuple):
+    """A dataset that waited for other pages.
+
+    Args:
+        page: makes its item.
+        record: it, as all pages together describe it.
+        identity: its id.
+        address: the page that described it.
+    """
+
+    page: RDFPage
+    record: Record
+    identity: str
+    address: str
+
+
+class Elsewhere:
+    """The descriptions that wait until all pages have come, in the ledger: no memory grows with them.
+
+    A page may describe a dataset in passing, beside a list that lacks it. If no page lists it, it is kept as the
+    longest such description has it. Pages may each have a part of a description: those are joined. A dataset that was
+    described in parts by the last crawl waits from its first part on: so its document is written once.
+
+    Args:
+        make: makes a page of RDF.
+
+    Attributes:
+        key: stands for a request as what lists the mentions.
+    """
+
+    key: ClassVar[str] = "mentioned 0"
+
+    def __init__(self, crawl: Crawl, make: Callable[..., RDFPage]) -> None:
+        self.crawl, self.make = crawl, make
+        self.has_unclaimed: bool | None = None  # to be looked up
+
+    @cached_property
+    def known(self) -> frozenset[str]:
+        """The datasets that the last crawl found described in parts."""
+        found = folder.recall(self.crawl.opened_index().folder, _REMEMBERED)
+        return frozenset(one for one in found if isinstance(one, str)) if isinstance(found, list) else frozenset()
+
+    def mention(self, record: Record, address: str, by: str) -> None:
+        """Note a description in passing.
+
+        Args:
+            address: the page's.
+            by: the key of the request whose answer has it.
+
+        Raises:
+            AnswerError: it is too large.
+            ValueError: it is nested too deep to be written.
+        """
+        held = [record.key, address, record.item().document]
+        self._see(_MENTIONS, held, by)
+        if not record.is_named and len(strict_json.dumps(held)) <= _MOST:
+            self._see(_SEVERAL, [record.key, _UNLISTED, "", address, held[2]], by)
+            self.crawl.seen(record.key, list_name=_UNCLAIMED, listed_by=by)
+            self.has_unclaimed = True
+
+    def first(self, record: Record, identity: str, written: Any, address: str, by: str, *, may_wait: bool) -> bool:
+        """Note a dataset's first description; return whether it waits, because another page has, or had, more of it.
+
+        Args:
+            written: its document.
+            may_wait: whether it was read whole.
+        """
+        body = strict_json.dumps(written)
+        digest = hashlib.sha256(body).hexdigest()
+        self.crawl.seen(record.key, list_name=_FIRST, listed_by=f"{digest} {identity}")
+        is_in_parts = bool(self.known) and _name(record.key) in self.known
+        if not (may_wait and record.iri and (is_in_parts or self._is_unclaimed(record.key))) or len(body) > _MOST:
+            return False
+        self._see(_SEVERAL, [record.key, _HELD, identity, address, written], by)
+        return True
+
+    def _is_unclaimed(self, iri: str) -> bool:
+        """Return whether a page had a part of a description that belongs to no list of its own."""
+        if self.has_unclaimed is None:
+            self.has_unclaimed = self.crawl.records.count(_UNCLAIMED) > 0
+        return self.has_unclaimed and self.crawl.records.is_listed(iri, _UNCLAIMED)
+
+    def later(self, record: Record, address: str, by: str) -> bool:
+        """Note what a later page says of a dataset otherwise; return whether it does so for the first time.
+
+        One with a date of its own may have been edited meanwhile, unless it can be joined.
+        """
+        digest, _, identity = (self.crawl.records.listed_by(record.key, _FIRST) or "").partition(" ")
+        if not digest or record.iri is None:
+            return False
+        written: Any = record.item().document
+        body = strict_json.dumps(written)
+        if hashlib.sha256(body).hexdigest() == digest:
+            return False
+        kept = written if len(body) <= _MOST else None
+        self._see(_SEVERAL, [record.key, _LISTED, identity, address, kept], by)
+        if not self.crawl.seen(record.key, list_name="told", listed_by=by):
+            return False
+        first = self._first(record.key, digest, self._known(identity)) if "modified" in written else None
+        return "modified" not in written or (first is not None and joined(first, graph_of(written)) is not None)
+
+    def note_torn(self, address: str, by: str) -> None:
+        """Note that a page could not be read whole."""
+        self.crawl.seen(address, list_name=_TORN, listed_by=by)
+
+    def unlisted(self) -> Iterator[Found]:
+        """Yield those that no page lists; of several descriptions, the longest."""
+        every = map(strict_json.loads, self.crawl.records.listed(_MENTIONS))
+        for iri, found in groupby(every, itemgetter(0)):
+            if self.crawl.records.listed_by(iri, "nodes") in {None, Elsewhere.key}:
+                _, address, written = max(found, key=lambda one: len(strict_json.dumps(one)))
+                yield from self._found(iri, "", address, graph_of(written))
+
+    def joined(self) -> Iterator[Found]:
+        """Yield those of which several pages say something; report what can't be joined."""
+        every, names = map(strict_json.loads, self.crawl.records.listed(_SEVERAL)), set[str]()
+        for iri, rows in groupby(every, itemgetter(0)):
+            digest, _, identity = (self.crawl.records.listed_by(iri, _FIRST) or "").partition(" ")
+            if not identity:  # no page lists it
+                continue
+            known = self._known(identity)
+            first = self._first(iri, digest, known)
+            whole, address, is_one, is_all = self._whole(iri, identity, first, rows)
+            is_repeated = self.crawl.records.is_listed(iri, _JOINED)  # after a kill, which may have parted its files
+            if not (is_one and is_all and not is_repeated) and len(names) < _MOST_REMEMBERED:
+                names.add(_name(iri))
+            if whole is not None and (whole is not first or is_repeated):
+                self.crawl.seen(iri, list_name=_JOINED, listed_by=None)
+                yield from self._found(
+                    iri, identity, address or str(known and known.metadata_url), whole, is_all=is_all
+                )
+        self._remember(names)
+
+    def _whole(
+        self, iri: str, identity: str, whole: Graph | None, rows: Iterator[list[Any]]
+    ) -> tuple[Graph | None, str, bool, bool]:
+        """Return what pages say of a dataset together; report, once, what contradicts.
+
+        Args:
+            whole: its first description, if that is on disk; else it is the first of the rows, or was not kept.
+
+        Returns:
+            The description; the address of the page that it waited from; whether one page says it all; whether all
+            that the pages say is in it.
+        """
+        address, is_one, is_all, is_told = "", True, True, self.crawl.records.is_listed(identity, EXCLUDED)
+        for number, (_, place, _, where, written) in enumerate(rows):
+            part = None if written is None or number > _MOST_PARTS else graph_of(written)
+            if place == _HELD:
+                whole, address = part, where
+                continue
+            both = None if whole is None or part is None else joined(whole, part)
+            if both is not None:
+                is_one, whole = is_one and both is whole, both
+            elif place == _LISTED:
+                is_all = False
+                if not (is_told or _is_edited(whole, part, iri)):
+                    is_told = True
+                    message = f"{iri} is described on several pages: what {where} says of it is not kept"
+                    self.crawl.failed("list", AnswerError("duplicate_id", message), Request(where), dataset_id=identity)
+        return whole, address, is_one, is_all
+
+    def _remember(self, names: set[str]) -> None:
+        """Remember what is described in parts; what a crawl that lacks some did not see stays known."""
+        names |= self.known if self._may_lack_parts() else set()
+        if names != self.known:
+            try:
+                folder.remember(self.crawl.opened_index().folder, _REMEMBERED, sorted(names) or None)
+            except OSError as error:
+                message = "%s can't be written (%s): the next crawl writes datasets that are described in parts twice"
+                self.crawl.logger.warning(message, folder.MEMORY, error.strerror)
+
+    def _may_lack_parts(self) -> bool:
+        """Return whether pages are missing, or torn."""
+        state = self.crawl.run_state
+        return state.is_limited or state.walks.is_short or self.crawl.records.count(_TORN) > 0
+
+    def _found(self, iri: str, identity: str, address: str, said: Graph, *, is_all: bool = True) -> Iterator[Found]:
+        """Yield a dataset as it is described; as it is on disk, if parts may be missing and that says more.
+
+        Args:
+            is_all: whether all parts that came are in the description.
+        """
+        with closing(self.make(BytesIO(), formats.TURTLE, address)) as page:
+            record = page.held(document(said, iri), iri)
+            identity = identity or record.id or ""
+            known = self._known(identity)
+            before = None if is_all and not self._may_lack_parts() else self._on_disk(known)
+            if known and before and is_part(said, before):
+                record, address = page.held(document(before, iri), iri), known.metadata_url or address
+            yield Found(page, record, identity, address)
+
+    def _first(self, iri: str, digest: str, known: Known | None) -> Graph | None:
+        """Return a dataset's first description, which this crawl wrote, maybe joined already before a kill."""
+        is_own = known and (known.sha256 == digest or self.crawl.records.is_listed(iri, _JOINED))
+        return self._on_disk(known) if is_own else None
+
+    def _known(self, identity: str) -> Known | None:
+        return self.crawl.opened_index().documents.get("dataset", identity, None) if identity else None
+
+    def _on_disk(self, known: Known | None) -> Graph | None:
+        found = strict_json.of_file(self.crawl.opened_index().folder, known.file) if known else None
+        return graph_of(found) if isinstance(found, dict) else None
+
+    def _see(self, name: str, row: list[Any], by: str) -> None:
+        self.crawl.seen(strict_json.dumps(row).decode(), list_name=name, listed_by=by)
+
+
+def _name(iri: str) -> str:
+    """Return what is remembered of a dataset: no more, however long its IRI is."""
+    return hashlib.sha256(iri.encode(errors="surrogatepass")).hexdigest()[:32]
+
+
+def _is_edited(whole: Graph | None, part: Graph | None, iri: str) -> bool:
+    """Return whether a description is that of another day: it comes again with the next crawl."""
+    before, now = ((each or {}).get(iri, {}).get(DCT + "modified") for each in (whole, part))
+    return now is not None and now != before
