@@ -557,7 +557,7 @@ class Dataset:
     )
     status: str | None = spec(
         "code",
-        "A code of the EU's or ADMS's vocabulary (COMPLETED, DEPRECATED ...), or a word.",
+        "A code of the EU's or ADMS's vocabulary (COMPLETED, DEPRECATED ...), an IRI, or a word.",
         rdf="adms:status schema:creativeWorkStatus",
         data_json="status",
         schema_org="creativeWorkStatus",
@@ -675,7 +675,12 @@ class Dataset:
         change(self)
 
     def derive(self) -> None:
-        """Fill in what other fields say: creator and maintainer by their roles, the country if all places have one."""
+        """Fill in what other fields say: creator and maintainer by their roles, the country if all places have one.
+
+        A relation to the dataset itself says nothing, and is left out.
+        """
+        itself = {self.id, self.identifier, self.uri}
+        self.relations = [each for each in self.relations if (each.uri or each.title) not in itself]
         self.creator = self.creator or _first(self.contacts, "creator")
         self.maintainer = self.maintainer or _first(self.contacts, "maintainer") or _first(self.contacts, "custodian")
         self.contacts += [agent for agent in (self.creator, self.maintainer) if agent and agent not in self.contacts]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import hashlib
+import io
 import json
 import random
 import re
@@ -12,6 +13,7 @@ import sqlite3
 import subprocess
 import sys
 import time
+import zipfile
 from collections import Counter
 from dataclasses import replace
 from itertools import permutations
@@ -1022,11 +1024,30 @@ def test_relative_iris_are_those_of_the_address(walked):
         assert walked(site, site.url + "/dir/c").ids() == [site.url + "/dir/d"]
 
 
-@pytest.mark.parametrize("media_type", ["application/gzip", "application/octet-stream", "text/turtle"])
-def test_a_dump_that_is_packed_is_read(harvest, media_type):
-    body = gzip.compress(PREFIXES + b"<> a dcat:Catalog ; dcat:dataset <d> . <d> a dcat:Dataset ; dct:title 'D' .")
+def zipped(files):
+    made = io.BytesIO()
+    with zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, body in files.items():
+            archive.writestr(name, body)
+    return made.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("name", "media_type"),
+    [
+        ("dump.ttl.gz", "application/gzip"),
+        ("dump.ttl.gz", "application/octet-stream"),
+        ("dump.ttl.gz", "text/turtle"),
+        ("dump.zip", "application/zip"),
+        ("dump.zip", "text/turtle"),
+    ],
+)
+def test_a_dump_that_is_packed_is_read(harvest, name, media_type):
+    dump = PREFIXES + b"<> a dcat:Catalog ; dcat:dataset <d> . <d> a dcat:Dataset ; dct:title 'D' ."
+    files = {"dump/": b"", "dump/catalog.ttl": dump, "dump/README.txt": b"Ours", "__MACOSX/dump/._catalog.ttl": b"?"}
+    body = gzip.compress(dump) if name.endswith(".gz") else zipped(files)
     with Site(lambda _: Answer(body, headers={"Content-Type": media_type})) as site:
-        crawl = harvest(site.url + "/dump.ttl.gz")
+        crawl = harvest(f"{site.url}/{name}")
     assert (crawl.code, crawl.report["verdict"], crawl.report["listed"]) == (0, "complete", 1)
 
 

@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import codecs
 import gzip
+import io
 import json
 import re
+import zipfile
 
 import pytest
 
@@ -918,3 +920,68 @@ def test_a_great_many_records_that_are_none(harvest):
     crawl = harvest(json.dumps({"dataset": [[], {}, 0, None] * 10_000}).encode(), JSON)
     assert (crawl.code, kinds(crawl).keys()) == (3, {"missing_id"})
     assert sum(kinds(crawl).values()) <= 40_000
+
+
+# Zip files
+
+DATASET = b"<http://a.org/1> a <http://www.w3.org/ns/dcat#Dataset> ; <http://purl.org/dc/terms/title> 'T' ."
+
+
+def zipped(files: dict[str, bytes], method: int = zipfile.ZIP_DEFLATED) -> bytes:
+    made = io.BytesIO()
+    with zipfile.ZipFile(made, "w", method) as archive:
+        for name, body in files.items():
+            archive.writestr(name, body)
+    return made.getvalue()
+
+
+def encrypted(body: bytes) -> bytes:
+    """The file with the flag of a password, in both places."""
+    for begin, place in ((b"PK\x03\x04", 6), (b"PK\x01\x02", 8)):
+        at = body.index(begin) + place
+        body = body[:at] + bytes([body[at] | 1]) + body[at + 1 :]
+    return body
+
+
+def lying(body: bytes) -> bytes:
+    """The file whose list of files says to be of 4 GB."""
+    at = body.rindex(b"PK\x05\x06") + 12
+    return body[:at] + b"\xff\xff\xff\x7f" + body[at + 4 :]
+
+
+ZIPS = {
+    "several": (zipped({"a.ttl": DATASET, "b.rdf": b"<a/>"}), "not_rdf", "several files of RDF (a.ttl, b.rdf)"),
+    "none": (zipped({"a.csv": b"1", "b.pdf": b"%PDF"}), "not_rdf", "a zip file without RDF: a.csv, b.pdf"),
+    "no files": (zipped({"a/": b""}), "not_rdf", "it is empty"),
+    "no RDF inside": (zipped({"a": b"%PDF-1.4"}), "not_rdf", "in no known RDF format"),
+    "password": (encrypted(zipped({"a.ttl": DATASET})), "not_rdf", "a.ttl in the zip file has a password"),
+    "lzma": (zipped({"a.ttl": DATASET}, zipfile.ZIP_LZMA), "not_rdf", "is not packed by deflate"),
+    "cut": (zipped({"a.ttl": DATASET})[:-30], "truncated", "the zip file can't be unpacked (File is not a zip file)"),
+    "damaged": (zipped({"a.ttl": DATASET}).replace(b"PK\x01\x02", b"PK\x09\x02"), "truncated", "can't be unpacked"),
+    "wrong sum": (zipped({"a.ttl": DATASET}, 0).replace(b"'T'", b"'U'"), "truncated", "Bad CRC-32"),
+    "lying": (lying(zipped({"a.ttl": DATASET})), "truncated", "can't be unpacked"),
+    "crowd": (zipped({f"{number:0>90}": b"" for number in range(9000)}), "too_large", "has too many files"),
+}
+
+
+@pytest.mark.parametrize("case", ZIPS)
+def test_a_zip_file_that_means_harm_is_told(tmp_path, case):
+    body, kind, words = ZIPS[case]
+    answer = {"body": body, "headers": {"Content-Type": "application/zip"}}
+    done = walk(DCAT, lambda asked: response(asked, **answer), tmp_path, url=f"{SITE}/catalogue")
+    assert (done.ids(), done.kinds()) == ([], {kind: 1})
+    assert len(done.asked) == (2 if kind == "truncated" else 1)
+    assert words in done.errors[0].error
+
+
+@pytest.mark.parametrize("name", ["../../../etc/passwd.ttl", "/etc/a.ttl", "C:\\a.ttl", "a\x1b[2J.ttl", "ü.TTL", "a"])
+def test_a_name_in_a_zip_file_is_no_path(walked, name):
+    assert walked(zipped({name: DATASET}), "application/zip").ids() == ["http://a.org/1"]
+
+
+def test_a_zip_file_unpacks_to_no_more_than_may_be_spooled(tmp_path):
+    answer = {"body": zipped({"a.nt": bytes(4 * MIB)}), "headers": {"Content-Type": "application/zip"}}
+    most = {"SPOOL_MAXSIZE": str(2 * MIB)}
+    done = walk(DCAT, lambda asked: response(asked, **answer), tmp_path, most, url=f"{SITE}/catalogue")
+    assert done.kinds() == {"too_large": 1}
+    assert "SPOOL_MAXSIZE (2097152 bytes)" in done.errors[0].error

@@ -30,7 +30,7 @@ from tests import test_datacite as datacite
 from tests import test_iso as iso
 from tests import test_sdmx as sdmx
 from tests.conftest import ROOT, Crawl, options, scrapy
-from tests.held import GOLDEN, put_ckan
+from tests.held import GOLDEN, put, put_ckan, put_rdf
 from tests.test_dashboard import client, page, text
 
 if TYPE_CHECKING:
@@ -90,6 +90,38 @@ GIVEN = {
     "hvd": ["http://data.europa.eu/bna/c_dd313021"],
     "files": [{"href": "https://example.org/a.csv", "there": "STABLE", "apis": ["https://example.org/api"]}],
 }
+
+
+def put_rdf_of_itself(output: Path) -> None:
+    said = "dcat:Dataset ; dct:title 'Levels' ; dct:isPartOf <{0}>, <https://example.org/series>"
+    prefixes = "@prefix dcat: <http://www.w3.org/ns/dcat#> . @prefix dct: <http://purl.org/dc/terms/> ."
+    put_rdf(output, "nation", f"{prefixes} <{ITSELF}> a {said.format(ITSELF)} .".encode())
+
+
+ITSELF = "https://example.org/levels"
+OF_ITSELF = {
+    "rdf": put_rdf_of_itself,
+    "ckan": lambda output: put_ckan(
+        output,
+        "town",
+        RECORD | {"id": "levels", "uri": ITSELF, "in_series": [ITSELF, "https://example.org/series"]},
+    ),
+    "data_json": lambda output: put(
+        output,
+        "agency",
+        "levels",
+        {"identifier": "levels", "title": "Levels", "isPartOf": ["levels", "https://example.org/series"]},
+        by="data_json",
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", OF_ITSELF)
+def test_a_dataset_has_no_relation_to_itself(kind: str, tmp_path: Path) -> None:
+    OF_ITSELF[kind](tmp_path)
+    (item,) = holdings.items(tmp_path, holdings.sources(tmp_path), print)
+    parts = [each.uri or each.title for each in item.relations if each.role in ("isPartOf", "inSeries")]
+    assert parts == ["https://example.org/series"]
 
 
 def test_a_declaration_has_every_detail() -> None:

@@ -6,7 +6,7 @@ import io
 import json
 import re
 from collections import Counter, defaultdict
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
@@ -18,13 +18,17 @@ from rdflib import SH
 
 from crawlers.items import Agent, Dataset, Place, Relation, Resource, Service
 from crawlers.kinds.dcat.description import Descriptions
+from crawlers.records import data_json
 from crawlers.records import dcat as rdf
 from crawlers.records.curation import Curation
+from crawlers.records.data_json import identity
 from crawlers.records.formats import eu_file_type
 from crawlers.records.rdf.authorities import labels
+from crawlers.records.rdf.bundled import context
 from crawlers.records.rdf.dcat_context import PREFIXES
 from crawlers.records.rdf.graphs import graph
-from crawlers.records.rdf.namespaces import DCAT, DCAT_US, DCT, FOAF, LOCN, RDF, TYPE, VCARD
+from crawlers.records.rdf.jsonld import local
+from crawlers.records.rdf.namespaces import DCAT, DCAT_US, DCT, FOAF, LOCN, OWL, RDF, TYPE, VCARD
 from crawlers.records.rdf.terms import Literal
 from crawlers.store.export import holdings, vocabularies
 from crawlers.store.export.description import description
@@ -70,6 +74,16 @@ def quads_of(path: Path) -> list[Any]:
         return list(pyoxigraph.parse(path=str(path), format=FORMATS[path.suffix], base_iri=BASE))
     except (SyntaxError, ValueError):
         return []
+
+
+def data_json_records(path: Path) -> list[dict[str, Any]]:
+    """The records of a data.json that are JSON-LD, too; none of other files."""
+    try:
+        found = json.loads(path.read_bytes())
+    except ValueError:  # a fixture of faults
+        return []
+    entries = data_json.records(found) if data_json.recognised(found) else ()
+    return [each.value for each in entries if isinstance(each.value, dict) and identity(each.value)]
 
 
 def crawled(path: Path, output: Path) -> tuple[list[Any], list[Dataset]]:
@@ -328,8 +342,11 @@ def _typed(value: str) -> str | None:
     return found[1] if found else value.removesuffix(".0")
 
 
+VOCABULARIES = ("data-theme", "high-value", "inspire", "topic", "availability", "status")
+
+
 def _is_label(value: str) -> bool:
-    return any(value in labels(name).values() for name in ("data-theme", "high-value", "inspire", "topic"))
+    return any(value in labels(name).values() for name in VOCABULARIES)
 
 
 def _expanded(name: str) -> str:
@@ -342,7 +359,7 @@ PROPERTIES = sorted(
         (name, line.split(",")[0], f"<{_expanded(line.split(',')[1])}>")
         for name in ("dcat-ap", "dcat-us")
         for line in (ROOT / "crawlers" / "store" / "export" / f"{name}.csv").read_text().splitlines()[1:]
-        if line.startswith(("dcat:Dataset,", "dcat:Distribution,", "dcat:DataService,", "dcat:Relationship,"))
+        if re.match("[a-z]+:(?!Catalog,)", line)  # a catalogue is the export's own
     }
 )
 OWNERS = {
@@ -351,24 +368,27 @@ OWNERS = {
     "dcat:DataService": "<urn:x:service>",
     "dcat:Relationship": "<urn:x:tie>",
 }
+"""The nodes of some classes by their place; the other classes have nodes of which the dataset says anything."""
+OWNERS |= {kind: f"<urn:x:{kind.replace(':', '-')}>" for _, kind, _ in PROPERTIES if kind not in OWNERS}
 INPUT = """
 <urn:x:1> a dcat:Dataset ; dct:title "T" ; dcat:distribution <urn:x:file> ; dcat:qualifiedRelation <urn:x:tie> .
 <urn:x:file> a dcat:Distribution ; dcat:accessURL <https://example.org/f> ; dcat:accessService <urn:x:service> .
 <urn:x:service> a dcat:DataService ; dct:title "S" ; dcat:endpointURL <https://example.org/api> .
 <urn:x:tie> a dcat:Relationship ; dct:relation <urn:x:2> ; dcat:hadRole <urn:x:role> .
 """
+INPUT += "".join(f"<urn:x:1> <urn:x:has> {owner} . {owner} a {kind} .\n" for kind, owner in OWNERS.items())
 
 
 def of_shapes() -> set[tuple[str, str, str]]:
     """The properties that the released shapes have of the classes above."""
+    kinds = {_expanded(kind): kind for kind in OWNERS}
     found = set()
     for profile, names in (("dcat-ap", ("shapes", "range", "deprecateduris")), ("dcat-us", None)):
         shapes = rdflib.Graph()
         for name in [f"dcat-ap-3.0.1.{each}" for each in names] if names else ["dcat-us-3.0.shapes"]:
             shapes.parse(SEMIC / f"{name}.ttl")
         for shape, kind in shapes.subject_objects(SH.targetClass):
-            owner = f"dcat:{str(kind).rpartition('#')[2]}"
-            if owner in OWNERS and str(kind).startswith(DCAT):
+            if owner := kinds.get(str(kind)):
                 paths = (shapes.value(one, SH.path) for one in shapes.objects(shape, SH.property))
                 found |= {(profile, owner, f"<{path}>") for path in paths if isinstance(path, rdflib.URIRef)}
     return found
@@ -391,9 +411,10 @@ def test_no_line_of_a_profile_drops_or_renames_a_property(value: str, tmp_path: 
         output = tmp_path / profile
         source = graph(pyoxigraph.parse(prefixes + INPUT + said, format=FORMATS[".ttl"]))
         put_graph(output, "rdf", pyoxigraph.parse(prefixes + INPUT + said, format=FORMATS[".ttl"]))
-        (item,) = held(output)
         with Taken() as taken:
-            nodes, _ = description(item, taken, profile)
+            described = [description(item, taken, profile)[0] for item in held(output)]
+        nodes = {name: node for found in described for name, node in found.items()}
+        assert len(described) == 2, "a dataset and a series"
         for owner in OWNERS.values():
             before, back = source[owner[1:-1]], nodes[owner[1:-1]]
             left = {
@@ -517,6 +538,55 @@ def test_two_sources_that_share_an_iri_do_not_give_it_two_shapes(tmp_path: Path)
     assert [(one.spatial[0].uri, one.spatial[0].geometry) for one in again(items)] == [
         ("urn:x:l", {"type": "Point", "coordinates": place}) for place in ([1.0, 2.0], [1.0, 2.0], [3.0, 4.0])
     ]
+
+
+def test_agents_of_one_dataset_that_share_an_iri_keep_what_is_said_of_each() -> None:
+    office = Agent(name="Office", email="office@example.org", uri="urn:x:o", role="publisher")
+    desks = [Agent(name=name, email=f"{name}@example.org", uri="urn:x:o", role="contact") for name in ("ana", "bob")]
+    item = Dataset(source="s", id="d", publisher=office, contacts=[*desks, replace(desks[0], role="creator")])
+    (back,) = again([item])
+    assert back.publisher == office
+    assert sorted(map(repr, back.contacts)) == sorted(map(repr, item.contacts))
+    with Taken() as taken:
+        nodes, _ = description(item, taken)
+    assert len([node for node in nodes.values() if node.get(OWL + "sameAs")]) == 3, "all but the first"
+
+
+PERIOD = '<urn:x:{0}> dct:temporal <urn:x:t> . <urn:x:t> a dct:PeriodOfTime ; dcat:startDate "{1}"^^xsd:gYear .'
+SERVICE = """
+<urn:x:{0}> dcat:distribution <urn:x:f{0}> .
+<urn:x:f{0}> dcat:accessURL <https://example.org/{0}> ; dcat:accessService <urn:x:s> .
+<urn:x:s> a dcat:DataService ; dct:title "{1}" ; dcat:endpointURL <https://example.org/{1}> .
+"""
+
+
+@pytest.mark.parametrize("said", [PERIOD, SERVICE])
+def test_two_sources_that_share_a_period_or_a_service_keep_what_each_says_of_it(said: str, tmp_path: Path) -> None:
+    a_dataset = '<urn:x:{0}> a dcat:Dataset ; dct:title "{0}" . '
+    said_and_held((a_dataset + said).format("a", "2001"), tmp_path, "first")
+    items = said_and_held((a_dataset + said).format("b", "2002"), tmp_path, "second")
+    for before, back in zip(items, again(items), strict=True):
+        assert back.temporal == before.temporal
+        assert [each.access_services for each in back.resources] == [each.access_services for each in before.resources]
+
+
+def test_records_that_share_a_service_keep_what_each_says_of_it() -> None:
+    items = [Dataset(source=name, id=name, identifier=name) for name in ("a", "b")]
+    for item in items:
+        service = Service(uri="urn:x:s", title=item.id, endpoint_url=f"https://example.org/{item.id}")
+        address = f"https://example.org/{item.id}.csv"
+        item.resources = [Resource(id="r", dataset_id=item.id, url=address, access_services=[service])]
+    backs = [back.resources[0].access_services for back in again(items)]
+    assert backs == [item.resources[0].access_services for item in items]
+
+
+def test_what_a_source_takes_for_the_same_agent_stays_where_two_sources_differ(tmp_path: Path) -> None:
+    said = OF_TWO + "<urn:x:l> owl:sameAs <urn:x:{3}> ."
+    said_and_held(said.format("a", "Office", "1 2", "first"), tmp_path, "first")
+    items = said_and_held(said.format("b", "Office", "3 4", "second"), tmp_path, "second")
+    nodes = graph(each.triple for each in pyoxigraph.parse(written("ttl", items), format=FORMATS[".ttl"]))
+    assert nodes["urn:x:l"][OWL + "sameAs"] == ["urn:x:first", "urn:x:second"]
+    assert [one.spatial[0].uri for one in again(items)] == ["urn:x:l", "urn:x:l"]
 
 
 def test_an_agent_whose_iri_is_a_dataset_of_another_source_keeps_its_name(tmp_path: Path) -> None:
@@ -643,6 +713,26 @@ def test_only_a_role_of_a_table_gets_the_tables_address(role: str, written: str 
     assert {label(found, one) or one for one in given} == ({role, written} if written else {role})
     back = rdf.dataset(found, subject, source="s")
     assert [one.role for one in back.relations] == [role.rpartition("/")[2]]
+
+
+def test_of_an_address_alone_nobody_knows_that_it_is_a_concept() -> None:
+    item = Dataset(source="s", id="d", themes=["https://example.org/t"], type="https://example.org/t")
+    item.resources = [Resource(id="r", dataset_id="d", url="https://example.org/r", status="DEVELOP")]
+    with Taken() as taken:
+        nodes, subject = description(item, taken)
+    assert nodes[subject][DCAT + "theme"] == nodes[subject][DCT + "type"] == ["https://example.org/t"]
+    assert "https://example.org/t" not in nodes
+    assert label(nodes, "http://purl.org/adms/status/UnderDevelopment") == "Under development", "a table has its name"
+
+
+def test_pages_for_which_dcat_us_has_no_room_stand_in_another_property() -> None:
+    pages = [f"https://example.org/{number}" for number in range(3)]
+    item = Dataset(source="s", id="d", documentation=pages)
+    for profile, room in (("dcat-ap", 3), ("dcat-us", 1)):
+        with Taken() as taken:
+            nodes, subject = description(item, taken, profile)
+        assert nodes[subject][FOAF + "page"] == pages[:room]
+        assert rdf.dataset(nodes, subject, source="s").documentation == pages
 
 
 @pytest.mark.parametrize("profile", ["dcat-ap", "dcat-us"])
@@ -784,13 +874,72 @@ def test_an_export_adds_no_violation_to_its_source(profile: str, tmp_path: Path)
     assert seen["files"] > 20
 
 
+DATA_JSON_FILES = sorted(
+    path
+    for folder in (GOLDEN / "data_json", SHARED / "fixtures", SHARED / "answers")
+    for path in folder.rglob("*.json")
+    if path.name.startswith(("data", "dcat", "input")) and data_json_records(path)
+)
+CLASSES = {
+    "distribution": DCAT + "Distribution",
+    "contactPoint": VCARD + "Kind",
+    "accessService": DCAT + "DataService",
+    "qualifiedRelation": DCAT + "Relationship",
+}
+"""What the objects of a data.json are by its schema, whether their ``@type`` says it or not."""
+
+
+def typed(value: Any, kind: str | None) -> Any:
+    """A value of a data.json with the classes that its schema gives; an empty text is none."""
+    if isinstance(value, list):
+        return [typed(each, kind) for each in value]
+    if not isinstance(value, dict):
+        return value
+    found = {name: typed(each, CLASSES.get(name)) for name, each in value.items() if each != ""}
+    given = value.get("@type", [])
+    classes = [*(given if isinstance(given, list) else [given]), *([kind] if kind else [])]
+    return found | ({"@type": classes} if classes else {})
+
+
+def graph_of_data_json(item: Dataset) -> list[Any]:
+    """A record as JSON-LD of its schema's context: Project Open Data's, else DCAT-US 3's with DCAT's own terms."""
+    record = item.document or {}
+    names = ("pod-1.1",) if "accessLevel" in record else ("dcat", "dcat-ap", "dcat-us-3")
+    named = {"@id": item.uri} if item.uri else {}
+    body = json.dumps({"@context": context(*names)} | typed(record, DCAT + "Dataset") | named)
+    return [each.triple for each in pyoxigraph.parse(local(body.encode()), format=FORMATS[".jsonld"], base_iri=BASE)]
+
+
+@pytest.mark.slow  # the shapes of DCAT-US take seconds
+@pytest.mark.skipif(not SEMIC.is_dir(), reason="the released shapes are not at hand")
+@pytest.mark.parametrize("profile", ["dcat-ap", "dcat-us"])
+def test_an_export_adds_no_violation_to_a_data_json(profile: str, tmp_path: Path) -> None:
+    shapes, seen, added = shapes_of(profile), Counter[str](), []
+    for number, path in enumerate(DATA_JSON_FILES):
+        output = tmp_path / str(number)
+        for record in data_json_records(path):
+            put(output, "agency", str(identity(record)), record, by="data_json", url=f"{BASE}data.json")
+        items = held(output)
+        format_ = "ttl" if profile == "dcat-ap" else "dcat-us"
+        form = FORMATS[".ttl"] if profile == "dcat-ap" else FORMATS[".jsonld"]
+        exported = [each.triple for each in pyoxigraph.parse(written(format_, items), format=form)]
+        before = {each for item in items for each in violations(graph_of_data_json(item), shapes)}
+        back = violations(exported, shapes)
+        seen += Counter(before=len(before), back=len(back), records=len(items), files=1)
+        added += [(path.parent.name, *each) for each in back - before]
+    print(seen, *added, sep="\n")
+    assert not added
+    assert seen["files"] >= 6
+    assert seen["back"]
+
+
 @pytest.mark.slow  # the shapes of DCAT-US take seconds
 @pytest.mark.skipif(not SEMIC.is_dir(), reason="the released shapes are not at hand")
 @pytest.mark.parametrize("profile", ["dcat-ap", "dcat-us"])
 def test_of_other_sources_a_violation_is_what_the_record_does_not_say(profile: str, tmp_path: Path) -> None:
     golden(tmp_path)
     real(tmp_path)
-    items = [item for item in held(tmp_path) if item.metadata_source not in ("rdf", "rdf_xml")]
+    items = [item for item in held(tmp_path) if item.metadata_source not in ("rdf", "rdf_xml", "data_json")]
     format_ = "ttl" if profile == "dcat-ap" else "dcat-us"
     form = FORMATS[".ttl"] if profile == "dcat-ap" else FORMATS[".jsonld"]
     exported = [each.triple for each in pyoxigraph.parse(written(format_, items), format=form)]
@@ -801,10 +950,11 @@ def test_of_other_sources_a_violation_is_what_the_record_does_not_say(profile: s
 
 
 OTHERS = {
-    "dcat-ap": {DCT + "source", DCT + "relation", DCAT + "inSeries"},
-    "dcat-us": {DCT + "conformsTo", FOAF + "page", DCT + "rights", DCAT + "hadRole"},
+    "dcat-ap": {*(DCT + name for name in ("source", "relation", "type")), DCAT + "inSeries", DCAT + "theme"},
+    "dcat-us": {DCT + "conformsTo", DCT + "rights", DCAT + "hadRole"},
 }
-"""What another dataset is, of which only the name is known; in DCAT-US, where several values may not be, or words."""
+"""What a thing is of which only the name is known: another dataset, a theme; in DCAT-US, where several values may not
+be, or words."""
 
 
 # Other readers

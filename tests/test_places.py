@@ -102,6 +102,24 @@ def test_more_places_than_are_read_are_a_flaw() -> None:
     ]
 
 
+@pytest.mark.parametrize("is_text", [True, False])
+def test_a_field_has_a_bound_on_what_is_read(is_text: bool) -> None:
+    line = {"type": "LineString", "coordinates": [[number / 1000, 2] for number in range(40_000)]}
+    lines = [{"name": f"Line {number}", "geometry": json.dumps(line) if is_text else line} for number in range(20)]
+    found, record = read(lines)
+    (flaw,) = record.flaws
+    assert (flaw.kind, flaw.partition(" and ")[0]) == ("cut_value", f"spatial[{len(found)}]")
+    assert 4 <= len(found) < 20
+
+
+def test_a_shape_of_too_many_parts_takes_no_time() -> None:
+    points = [{"type": "Point", "coordinates": [1, 2]}] * 2_000_000
+    before = process_time()
+    found, record = read({"type": "GeometryCollection", "geometries": points})
+    assert process_time() - before < 1
+    assert (found, [flaw.kind for flaw in record.flaws]) == ([], ["cut_value"])
+
+
 # Several notations of one shape
 
 
@@ -115,6 +133,16 @@ def test_one_polygon_in_three_notations_is_one() -> None:
     found = geometry(*texts)
     assert found
     assert (found["type"], found) == ("Polygon", geometry(*reversed(texts)))
+
+
+def test_a_ring_that_meets_its_least_corner_twice_is_one_in_two_notations() -> None:
+    corners = ["0 0", "3 0", "3 3", "0 0", "2 5", "1 5"]
+    turned = [[*corners[start:], *corners[:start]] for start in range(len(corners))]
+    texts = [f"POLYGON(({', '.join([*ring, ring[0]])}))" for one in turned for ring in (one, one[::-1])]
+    for text in texts:
+        found = geometry(texts[0], text)
+        assert found
+        assert found["type"] == "Polygon", text
 
 
 def test_two_polygons_with_the_same_corners_are_two() -> None:

@@ -407,6 +407,30 @@ def test_the_context_of_a_property_defines_the_types_below_it():
     assert said({"@context": [TERMS, context], "part": part}) == SAID | {("part", "_")}
 
 
+@pytest.mark.parametrize("propagate", [{"A": False}, {"B": False}, {"A": False, "B": False}])
+def test_types_whose_contexts_say_that_they_do_not_count_below_are_joined(propagate):
+    scoped = {"A": A, "B": B}
+    context = {
+        name: term | {"@context": term["@context"] | ({"@propagate": False} if name in propagate else {})}
+        for name, term in scoped.items()
+    }
+    node = {"@type": ["A", "B"], **VALUES, "below": {"a": "3", "x:b": "4"}}
+    assert said({"@context": [TERMS, context], "@graph": [node]}) == SAID | {("below", "_"), ("b", "4")}
+
+
+def test_types_that_a_context_defines_for_one_node_alone_are_none_below_it():
+    alone = {"@propagate": False, "A": A, "B": B}
+    part = {"@type": ["A", "B"], **VALUES}
+    inner = {"@context": alone, "@type": ["A", "B"], **VALUES, "x:part": part}
+    of_property = {"x:whole": {"@id": "x:whole", "@context": alone}}
+    for document in (
+        {"@context": [TERMS, {"A": "x:A", "B": "x:B"}], "@graph": [inner]},
+        {"@context": [TERMS, {"A": "x:A", "B": "x:B"}, of_property], "x:whole": inner | {"@context": {}}},
+    ):
+        found = said(document)
+        assert found - {("whole", "_")} == SAID | {("part", "_")}
+
+
 def test_the_types_stay_as_they_are():
     document = {"@context": [TERMS, {"A": A, "B": B}], "@type": ["B", "A"]}
     assert triples(document) == {(RDF + "type", "<http://x.org/A>"), (RDF + "type", "<http://x.org/B>")}

@@ -10,8 +10,9 @@ reference system is named or numbers stand alone, and only the other order lies 
 from __future__ import annotations
 
 import re
+from collections import Counter
 from functools import cache
-from itertools import chain, islice
+from itertools import chain, islice, pairwise
 from math import isfinite
 from typing import TYPE_CHECKING, Any
 
@@ -35,6 +36,8 @@ _LONGITUDE_BEFORE: Orders = (False, True)
 _LATITUDE_BEFORE: Orders = (True, False)
 
 _LONGEST = 1_500_000
+MOST_WORK = 4 * _LONGEST
+"""What reading the places of one field may cost, see `work`: four shapes of the most positions."""
 _LONGEST_BOX = 1_000
 _LONGEST_SYSTEM = 200
 _DEEPEST = 6
@@ -100,6 +103,27 @@ def geometry(*written: Any) -> Geometry | None:
     (None, None, [[[1.0, 2.0], [3.0, 2.0], [3.0, 4.0], [1.0, 2.0]]])
     """
     return _merged([shape for value in written for shape in _shapes(value, _DEEPEST)])
+
+
+def work(value: Any, most: int) -> int:
+    """Return what it costs to read a value: its characters, and ten for each number; if that is more than `most`, that.
+
+    >>> work("POINT(1 2)", 100), work({"type": "Point", "coordinates": [1, 2]}, 100), work([[1, 2]] * 1000, 100)
+    (10, 27, 1000)
+    """
+    cost, left = 0, [value]
+    while left and cost <= most:
+        each = left.pop()
+        if isinstance(each, str):
+            cost += len(each)
+        elif isinstance(each, dict | list):
+            parts = each.values() if isinstance(each, dict) else each
+            is_position = set(map(type, parts)) <= {int, float}
+            cost += len(parts) * (10 if is_position else 1)
+            left += parts if not is_position and cost <= most else ()
+        else:
+            cost += 10
+    return cost
 
 
 def is_geojson(value: Any) -> bool:
@@ -352,7 +376,7 @@ def _merged(shapes: list[Geometry]) -> Geometry | None:
         return {"type": "Polygon", "coordinates": coordinates[0]} if is_one else shapes[0]
     polygons = [polygon for shape in shapes for polygon in _polygons(shape["type"], shape["coordinates"])]
     if len(polygons) > 1:  # one polygon in several notations may begin at another corner, and turn the other way
-        unique = {tuple(map(_turned, polygon)): polygon for polygon in sorted(polygons, key=repr, reverse=True)}
+        unique = {tuple(map(_edges, polygon)): polygon for polygon in sorted(polygons, key=repr, reverse=True)}
         polygons = sorted(unique.values(), key=frozen)
     if len(polygons) == 1:
         return {"type": "Polygon", "coordinates": polygons[0]}
@@ -361,12 +385,10 @@ def _merged(shapes: list[Geometry]) -> Geometry | None:
     return min(shapes, key=lambda shape: (_RANKS.index(shape["type"]), repr(shape["coordinates"])), default=None)
 
 
-def _turned(ring: list[Any]) -> Any:
-    """Return a ring's corners from the least one, in the direction whose corners come first."""
-    corners = [(float(at[0]), float(at[1])) for at in ring[:-1]]
-    start = corners.index(min(corners))
-    around = [*corners[start:], *corners[:start]]
-    return min(tuple(around), (around[0], *around[:0:-1]))
+def _edges(ring: list[Any]) -> frozenset[Any]:
+    """Return a ring's edges, and how often it has each: the same wherever it begins and whichever way it turns."""
+    corners = [(float(at[0]), float(at[1])) for at in ring]
+    return frozenset(Counter(map(frozenset, pairwise(corners))).items())
 
 
 def frozen(coordinates: Any) -> Any:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from crawlers.fields import specs
 from crawlers.items import Place
 from crawlers.records import values
-from crawlers.records.geometries import WORDS, dcmi, geometry, is_box, is_geojson
+from crawlers.records.geometries import MOST_WORK, WORDS, dcmi, geometry, is_box, is_geojson, work
 from crawlers.records.linked import LinkedRecord, iri, label
 from crawlers.records.record import parse
 
@@ -55,7 +55,15 @@ def places_of(record: Record, given: Iterable[tuple[str, Any]]) -> list[Place]:
     """
     found: list[Place | None] = []
     unread: list[tuple[str, Any]] = []
+    left = MOST_WORK
     for where, value, written in chain.from_iterable(_each(record, *each) for each in given):
+        left -= work(value, left)
+        if left < 0:
+            sentence = (
+                f"{record.path}{where} and what follows: places of over {MOST_WORK} characters, the document has all"
+            )
+            record.flaw(sentence, where, "cut_value")
+            break
         if isinstance(value, dict) and not is_geojson(value):
             found.append(_described(LinkedRecord(value, record.flaws, f"{record.path}{where}."), record, where))
             continue

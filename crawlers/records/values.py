@@ -325,21 +325,26 @@ _STATUSES = {
 }
 """ADMS's, which the released shapes ask for; DCAT-AP's text has the EU's codes."""
 _AVAILABILITIES = ("AVAILABLE", "EXPERIMENTAL", "STABLE", "TEMPORARY", "OP_DATPRO")
+_CODES = {*_TYPES, *_STATUSES, *_AVAILABILITIES}
 
 
 def code(text: str) -> str:
     """Return the code that an IRI of the EU's vocabularies, or of ADMS's statuses, ends with; others as they are.
 
+    An IRI whose code is not known here stays as well: nobody could tell it from a word.
+
     >>> code("http://publications.europa.eu/resource/authority/planned-availability/STABLE")
     'STABLE'
+    >>> code("http://publications.europa.eu/resource/authority/dataset-type/X")
+    'http://publications.europa.eu/resource/authority/dataset-type/X'
     >>> code("http://purl.org/adms/status/Completed"), code("http://a.org/type/1"), code("raster")
     ('COMPLETED', 'http://a.org/type/1', 'raster')
     """
     found = _IRIS.fullmatch(text) if "://" in text else None
     if not found:
         return text
-    written = found[1].upper()
-    return _SAME.get(written, written)
+    written = _SAME.get(found[1].upper(), found[1].upper())
+    return written if written in _CODES else text
 
 
 def dataset_type(code: str | None) -> str | None:

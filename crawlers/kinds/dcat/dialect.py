@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from scrapy import Request
 from scrapy.http import HtmlResponse, Response
 
-from crawlers.components.spool import open_body
+from crawlers.components.spool import SPOOL_MAXSIZE, open_body
 from crawlers.exceptions import AnswerError
 from crawlers.kinds.dcat import paging
 from crawlers.kinds.dcat.answer import NoRDFError, alternate, check_known, loaded, read
@@ -23,6 +23,7 @@ from crawlers.kinds.dcat.frontier import Ask, Frontier, same_host
 from crawlers.kinds.dcat.named import MAX_UNREAD, NamedDatasets
 from crawlers.kinds.dcat.page import RDFPage
 from crawlers.kinds.dcat.records import PageRecords
+from crawlers.kinds.dcat.zip_file import unzipped
 from crawlers.listing.crawl import remembering
 from crawlers.listing.dialect import Dialect, Traits
 from crawlers.listing.faults import Fault
@@ -115,7 +116,10 @@ class DCATDialect(Dialect[Ask]):
             return ListingPage(is_file=True)
         if walk.name == _PAGES and not walk.pages:
             self.changes.note_validators(response)
-        most, language = self.crawl.crawler.settings.getint("JSON_MAXSIZE"), self.crawl.args["language"]
+        settings, language = self.crawl.crawler.settings, self.crawl.args["language"]
+        unpacked, folder = settings.getint("SPOOL_MAXSIZE", SPOOL_MAXSIZE), settings.get("SPOOL_DIR") or None
+        response = await unzipped(response, most=unpacked, folder=folder)
+        most = settings.getint("JSON_MAXSIZE")
         page = read(response, name=self.crawl.source, language=language, max_json=most, make=self.make)
         if page is None:
             return ListingPage(next=replace(ask, url=self._linked(response, walk), hops=ask.hops + 1), is_new=True)

@@ -112,7 +112,7 @@ def _services(node: Description, *names: str) -> list[Service]:
 def _service(node: Description) -> Service:
     if isinstance(node.term, Literal):
         return Service(title=values.text(node.term.value))
-    return Service(uri=None if is_blank(node.term) else values.text(node.term), **_SERVICE.read(node))
+    return Service(uri=values.text(node.iri or ""), **_SERVICE.read(node))
 
 
 def region(node: Description, *names: str) -> Region:

@@ -1,4 +1,4 @@
-"""English labels of the themes that European catalogues name by IRI only."""
+"""English labels of the themes and codes that catalogues name by IRI only."""
 
 from __future__ import annotations
 
@@ -17,12 +17,14 @@ _VOCABULARIES = (
     (r"inspire\.ec\.europa\.eu/theme/", "inspire", INSPIRE),
     (r"inspire\.ec\.europa\.eu/metadata-codelist/TopicCategory/", "topic", None),
     (r"www\.eionet\.europa\.eu/gemet/(?:[a-z]{2}/)?inspire-theme/", "inspire", INSPIRE),
+    (r"publications\.europa\.eu/resource/authority/planned-availability/", "availability", None),
+    (r"purl\.org/adms/status/", "status", None),
 )
 _IRIS = [(re.compile(rf"https?://{prefix}([A-Za-z_0-9]+)/?"), name, mark) for prefix, name, mark in _VOCABULARIES]
 
 
 def authority(iri: str) -> tuple[str | None, str | None]:
-    """Return the label of a theme, and the mark of its vocabulary.
+    """Return the label of a theme or a code, and the mark of its vocabulary.
 
     >>> authority("http://publications.europa.eu/resource/authority/data-theme/TRAN")
     ('Transport', None)
@@ -31,7 +33,7 @@ def authority(iri: str) -> tuple[str | None, str | None]:
     >>> authority("http://eurovoc.europa.eu/100156")
     (None, None)
     """
-    if "europa.eu/" in iri:
+    if "europa.eu/" in iri or "purl.org/" in iri:
         for pattern, name, mark in _IRIS:
             if found := pattern.fullmatch(iri):
                 return labels(name).get(found[1]), mark
@@ -40,5 +42,5 @@ def authority(iri: str) -> tuple[str | None, str | None]:
 
 @cache
 def labels(vocabulary: str) -> dict[str, str]:
-    """Return the labels of a vocabulary's themes by their codes."""
+    """Return the labels of a vocabulary by their codes."""
     return {code: label for name, code, label in csv_rows(__package__, "themes.csv") if name == vocabulary}

@@ -36,6 +36,7 @@ _QUOTED = 3  # parts of what precedes a term's definition: the middle one is the
 _LIST = re.compile(rb'\[\s*"[^\[\]]*\]')
 _LAST = "\U0010ffff"  # what the types that are made here begin with: no name comes behind them, none is a compact IRI
 _IMPORT = re.compile(rb'"@import"\s*:\s*("(?:[^"\\]|\\.)*+")?')
+_PROPAGATED = re.compile(rb'"@propagate"(?!\s*:\s*false\b)')
 _NO_NUMBER = re.compile(rb'"(?:[^"\\]|\\.)*+"|NaN|-?Infinity', re.DOTALL)
 _SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
 _ESCAPE = re.compile(
@@ -195,7 +196,7 @@ def _may_join(body: bytes) -> bool:
     """Return whether some list names two terms that have a context, as far as the text shows: no document is built."""
     before = (part[-_NEAR:].rpartition(b"{")[0].rsplit(b'"', 2) for part in body.split(b'"@context"')[:-1])
     terms = {quoted[1] for quoted in before if len(quoted) == _QUOTED}
-    if len(terms) <= 1 or b'"@propagate"' in body:
+    if len(terms) <= 1 or _PROPAGATED.search(body):  # of one of several contexts that can't be said
         return False
     return any(len(terms.intersection(names.split(b'"'))) > 1 for names in set(_LIST.findall(body)))
 
@@ -223,10 +224,15 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 class _Scope(NamedTuple):
-    """The terms of a context, each with its definition and the context that has it; and the scope around it."""
+    """The terms of a context, each with its definition and the context that has it; and the scope around it.
+
+    Attributes:
+        below: the scope of the nodes below, if this one counts for its own node alone.
+    """
 
     terms: dict[str, tuple[dict[str, Any], dict[str, Any]]]
     outer: _Scope | None = None
+    below: _Scope | None = None
 
     def find(self, term: str) -> tuple[dict[str, Any], dict[str, Any]]:
         scope: _Scope | None = self
@@ -266,7 +272,7 @@ class _Joiner:
     def _node(self, node: dict[str, Any], scope: _Scope) -> None:
         if "@context" in node:
             scope = self._within(scope, node["@context"])
-        own = scope
+        own, below = scope, scope.below or scope
         for key in self.type_keys & node.keys():
             if key == "@type" or scope.find(key)[0].get("@id") == "@type":
                 own = self._of_types(node, key, scope)
@@ -277,7 +283,7 @@ class _Joiner:
             if "@context" in definition:
                 self.read(value, self._within(scope, definition["@context"]))
             elif definition.get("@type") != "@json" and definition.get("@id") != "@value":
-                self.read(value, scope)
+                self.read(value, below)
 
     def _of_types(self, node: dict[str, Any], key: str, scope: _Scope) -> _Scope:
         """Return the terms that a node has by its types; if several bring a context, the last one then brings all."""
@@ -318,7 +324,8 @@ class _Joiner:
             self.type_keys |= {term for term, (definition, _) in terms.items() if definition.get("@id") == "@type"}
             self.contexts[id(context)] = terms, is_reset
         terms, is_reset = self.contexts[id(context)]
-        return _Scope(terms, None if is_reset else scope)
+        is_alone = isinstance(context, dict) and context.get("@propagate") is False
+        return _Scope(terms, None if is_reset else scope, scope.below or scope if is_alone else None)
 
 
 def _listed(contexts: Any) -> list[Any]:

@@ -17,7 +17,7 @@ from crawlers.store.export.conformity import Conformity
 from crawlers.store.export.iris import iri, minted
 from crawlers.store.export.item_triples import files, item_triples
 from crawlers.store.export.literals import plain
-from crawlers.store.export.own_triples import SAME_AS, is_shared, own_triples
+from crawlers.store.export.own_triples import SAME_AS, is_exact, is_shared, own_triples
 from crawlers.store.export.profile import profile as rules_of
 from crawlers.store.export.reach import prune, roots
 
@@ -106,7 +106,7 @@ def _merge(about: Nodes, own: Graph, subject: str, dataset: Dataset) -> None:
 
 
 def _tell_apart(nodes: Graph, subject: str, rules: Profile, owner: str | None, taken: Taken) -> None:
-    """Describe an agent or a place as a blank node, the same as its IRI, if an earlier dataset described it otherwise.
+    """Describe a shared node as a blank one, the same as its IRI, if an earlier dataset described it otherwise.
 
     Args:
         owner: the source, if it publishes RDF: all that it says of an IRI is one description.
@@ -115,16 +115,19 @@ def _tell_apart(nodes: Graph, subject: str, rules: Profile, owner: str | None, t
     for name, node in nodes.items():
         if name == subject or is_blank(name) or not is_shared(node):
             continue
-        others = {each for each, said in node.items() if not _agrees(taken, name, each, said, owner)} - {TYPE}
-        if owner or name.startswith(vocabularies.EU):  # names in all languages belong to one thing
+        others = {each for each, said in node.items() if not _agrees(taken, name, each, said, owner)} - {TYPE, SAME_AS}
+        if name.startswith(vocabularies.EU) or (owner and not is_exact(node)):  # names in all languages are of one
             others &= {rule.property for kind in node[TYPE] for rule in rules.get(str(kind), ()) if rule.most == 1}
         if others:
             apart[name] = f"_:a{len(apart)}"
     for node in nodes.values() if apart else ():
-        for predicate, said in node.items():
-            node[predicate] = [apart.get(each, each) for each in said]
+        for predicate in node.keys() - {SAME_AS}:
+            node[predicate] = [apart.get(each, each) for each in node[predicate]]
     for iri_, blank in apart.items():
-        nodes[blank] = nodes.pop(str(iri_)) | {SAME_AS: [iri_]}
+        node = nodes.pop(str(iri_))
+        if SAME_AS in node:
+            nodes[str(iri_)] = {SAME_AS: node.pop(SAME_AS)}  # of the IRI, whichever description counts
+        nodes[blank] = node | {SAME_AS: [iri_]}
 
 
 def _agrees(taken: Taken, name: str, predicate: str, said: list[Term], owner: str | None) -> bool:

@@ -62,6 +62,7 @@ def item_triples(dataset: Dataset, subject: str, single: frozenset[str] = frozen
     about.say(subject, DCT + "identifier", literal(dataset.identifier) or literal(dataset.id))
     about.say(subject, RDFS + "comment", literal(dataset.caveats))
     _say(about, subject, dataset, _OF_DATASETS)
+    _spread(about, subject, "documentation", single)
     _agents(about, subject, dataset, single)
     for each in dataset.relations:
         if found := _relation(about, each):
@@ -69,6 +70,15 @@ def item_triples(dataset: Dataset, subject: str, single: frozenset[str] = frozen
     if dataset.state or dataset.city or (dataset.country and not any(place.code for place in dataset.spatial)):
         about.say(subject, DCT + "spatial", _region(about, dataset))
     return about
+
+
+def _spread(about: Nodes, subject: str, field: str, single: frozenset[str]) -> None:
+    """Say the values for which a property has no room by the next one that the field is read from."""
+    first, second = iris(specs(Dataset)[field].rdf)[:2]
+    values = about.graph[subject].get(first, [])
+    if first in single and len(values) > 1:
+        about.say(subject, second, *values[1:])
+        del values[1:]
 
 
 def files(about: Nodes, subject: str, dataset: Dataset, taken: Taken) -> None:
@@ -107,14 +117,16 @@ def _agents(about: Nodes, subject: str, dataset: Dataset, single: frozenset[str]
 
 
 def _concept(about: Nodes, text: str | None, known: str | None) -> str | None:
-    """Return a concept: of a vocabulary if that has it, else by its own IRI, else with the text as its label."""
+    """Return a concept: of a vocabulary if that has it, else by its own IRI, else with the text as its label.
+
+    Of an IRI nothing but that is known: whether it is a concept is for `Conformity` to say.
+    """
     name = known or (iri(text) if text and "://" in text else None)
     label = literal(text)
-    if not name and not label:
-        return None
-    node = about.node(name, SKOS + "Concept")
-    if not name:
-        about.say(node, SKOS + "prefLabel", label)
+    if name or not label:
+        return name
+    node = about.node(None, SKOS + "Concept")
+    about.say(node, SKOS + "prefLabel", label)
     return node
 
 

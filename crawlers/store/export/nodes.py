@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from crawlers.records.licenses import license as license_of
 from crawlers.records.rdf.authorities import authority
-from crawlers.records.rdf.namespaces import DCAT, DCT, FOAF, GEO, LOCN, PROV, RDFS, SKOS, SPDX, TYPE, VCARD, XSD
+from crawlers.records.rdf.namespaces import DCAT, DCT, FOAF, GEO, LOCN, OWL, PROV, RDFS, SKOS, SPDX, TYPE, VCARD, XSD
 from crawlers.records.rdf.terms import Graph, Literal, Term
 from crawlers.store.export import vocabularies
 from crawlers.store.export.iris import iri, minted
@@ -30,6 +30,8 @@ class Nodes:
     def __init__(self) -> None:
         self.graph: Graph = {}
         self.blanks = 0
+        self.parties: dict[str, tuple[str | None, ...]] = {}
+        """What is said of each agent with an IRI."""
 
     def say(self, subject: str, predicate: str, *values: Term | None) -> None:
         """Add the values that are not ``None``, each once; many at once take a time in proportion."""
@@ -63,8 +65,18 @@ def labelled(about: Nodes, text: str, kind: str) -> str | None:
     return node
 
 
+def _party(about: Nodes, value: Agent, kind: str) -> str:
+    """Add the node of an agent: its IRI's, or a blank one if another agent of the dataset has that IRI."""
+    name, said = iri(value.uri), (value.name, value.email, value.url)
+    if not name or about.parties.setdefault(name, said) == said:
+        return about.node(name, kind)
+    node = about.node(None, kind)
+    about.say(node, OWL + "sameAs", name)
+    return node
+
+
 def agent(about: Nodes, value: Agent) -> str:
-    node = about.node(iri(value.uri), FOAF + "Agent")
+    node = _party(about, value, FOAF + "Agent")
     about.say(node, FOAF + "name", literal(value.name))
     about.say(node, FOAF + "mbox", _mailto(value.email))
     about.say(node, FOAF + "homepage", iri(value.url))
@@ -79,7 +91,7 @@ def named_agent(about: Nodes, name: str) -> str:
 
 
 def contact(about: Nodes, value: Agent) -> str:
-    node = about.node(iri(value.uri), VCARD + "Kind")
+    node = _party(about, value, VCARD + "Kind")
     about.say(node, VCARD + "fn", literal(value.name))
     about.say(node, VCARD + "hasEmail", _mailto(value.email))
     about.say(node, VCARD + "hasURL", iri(value.url))
@@ -110,7 +122,7 @@ def theme(about: Nodes, text: str) -> str | None:
         about.say(node, SKOS + "prefLabel", Literal(str(authority(known)[0]), "en"))
         return node
     if "://" in text and (name := iri(text)):
-        return about.node(name, SKOS + "Concept")
+        return name
     if not (label := literal(text)):
         return None
     node = about.node(minted("theme", label.value), SKOS + "Concept")

@@ -38,6 +38,8 @@ _SHARED = {
     DCT + "Location",
 }
 """Agents and places: what many datasets describe, each in its words."""
+_EXACT = {DCT + "PeriodOfTime", DCAT + "DataService"}
+"""Periods and services: what two sources describe differently are two things."""
 SAME_AS = OWL + "sameAs"
 """What a blank node says that describes a shared thing otherwise than the thing's own node."""
 
@@ -104,8 +106,13 @@ def _names(nodes: Graph, own: str, subject: str) -> dict[str, str]:
 
 
 def is_shared(node: Node) -> bool:
-    """Return whether a node is an agent or a place."""
-    return not _SHARED.isdisjoint(node.get(TYPE, ()))
+    """Return whether a node is an agent, a place, a period or a service."""
+    return is_exact(node) or not _SHARED.isdisjoint(node.get(TYPE, ()))
+
+
+def is_exact(node: Node) -> bool:
+    """Return whether a node is a period or a service: in other words it is another one."""
+    return not _EXACT.isdisjoint(node.get(TYPE, ()))
 
 
 def _is_part(node: Node) -> bool:
