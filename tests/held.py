@@ -11,7 +11,7 @@ import pyoxigraph
 from lxml import etree
 
 from crawlers.exceptions import AnswerError
-from crawlers.kinds.api import answers
+from crawlers.kinds.api import query
 from crawlers.kinds.api.file import load
 from crawlers.kinds.api.mapping import Reading
 from crawlers.kinds.dcat.description import Descriptions
@@ -156,7 +156,7 @@ def _packages(found: Any) -> Iterable[dict[str, Any]]:
 def _real_api(output: Path) -> None:
     for case in CASES:
         declaration = load(case.declaration)
-        for record in answers.records(page(case), declaration.list) or []:
+        for record in query.records(page(case), declaration.list) or []:
             if (reading := Reading(record, declaration)).is_dataset:
                 item = reading.dataset(PORTAL, case.declaration)
                 by, url = case.declaration, item.metadata_url or PORTAL

@@ -16,7 +16,7 @@ import pytest
 from scrapy.http import TextResponse
 
 from crawlers.exceptions import AnswerError
-from crawlers.kinds.api import generic
+from crawlers.kinds.api import spider
 from crawlers.kinds.api.checks import arcgis_scope
 from tests import forked
 from tests import walked as walking
@@ -50,7 +50,7 @@ def crawled(api, output, given=None, more=(), **settings) -> Crawl:
 
 
 def walked(api, folder) -> Walked:
-    return walk(generic.API, answers_of(api.site), folder, portal=api.portal, kind=api.kind)
+    return walk(spider.API, answers_of(api.site), folder, portal=api.portal, kind=api.kind)
 
 
 def declared(tmp_path, kind, *changes):
@@ -261,7 +261,7 @@ class Example:
 
     def walked(self, tmp_path, more, paging) -> Walked:
         self.declare(tmp_path, more, paging)
-        return walk(generic.API, self.response, tmp_path, portal="https://example.org", kind="example")
+        return walk(spider.API, self.response, tmp_path, portal="https://example.org", kind="example")
 
     def response(self, request):
         given = self.answer(Asked(walking.path(request), Message(), request.method, request.body))
@@ -972,7 +972,7 @@ def test_a_static_stac_catalogue(output):
 def walked_tree(files, tmp_path, **given):
     with Site(lambda asked: Answer(json.dumps(files[asked.path]).encode())) as site:
         done = walk(
-            generic.API, answers_of(site), tmp_path, portal=f"{site.url}/catalog.json", kind="stac-static", **given
+            spider.API, answers_of(site), tmp_path, portal=f"{site.url}/catalog.json", kind="stac-static", **given
         )
         return done, [one.path for one in site.asked]
 
@@ -1046,7 +1046,7 @@ def test_a_part_of_a_file_is_not_the_file(tmp_path):
         return Answer(json.dumps(files[asked.path]).encode(), status) if asked.path in files else Answer(b"", 404)
 
     with Site(answer) as site:
-        done = walk(generic.API, answers_of(site), tmp_path, portal=f"{site.url}/catalog.json", kind="stac-static")
+        done = walk(spider.API, answers_of(site), tmp_path, portal=f"{site.url}/catalog.json", kind="stac-static")
     assert (len(done.items), done.kinds()) == (10, {"truncated": 1})
 
 
@@ -1062,7 +1062,7 @@ def test_a_file_of_a_tree_that_is_no_object_is_asked_for_once_more_and_then_miss
         return Answer(json.dumps(files[asked.path]).encode())
 
     with Site(answer) as site:
-        done = walk(generic.API, answers_of(site), tmp_path, portal=f"{site.url}/catalog.json", kind="stac-static")
+        done = walk(spider.API, answers_of(site), tmp_path, portal=f"{site.url}/catalog.json", kind="stac-static")
     asked = [one.path for one in site.asked]
     assert asked.count("/1/catalog.json") == 2
     assert len(asked) == len({*asked}) + 1
@@ -1153,7 +1153,7 @@ def test_the_root_of_a_server_of_collections_names_them(tmp_path, names, says):
         return Answer(b"", 404)
 
     with Site(answer) as site:
-        done = walk(generic.API, answers_of(site), tmp_path, portal=f"{site.url}/ogc", kind="ogc-records")
+        done = walk(spider.API, answers_of(site), tmp_path, portal=f"{site.url}/ogc", kind="ogc-records")
         assert len(done.asked) == 2
     [error] = done.errors
     assert error.error.endswith(says.format(f"{site.url}/ogc"))

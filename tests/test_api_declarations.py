@@ -16,11 +16,9 @@ from jmespath.visitor import TreeInterpreter
 
 from crawlers.exceptions import RulesError
 from crawlers.items import Dataset, Resource
-from crawlers.kinds.api import answers, declaration, detection, documents, file
-from crawlers.kinds.api.compiled import compiled
+from crawlers.kinds.api import declaration, detection, file, mapping, query
 from crawlers.kinds.api.declaration import Header
-from crawlers.kinds.api.expressions import Expression, expression
-from crawlers.kinds.api.functions import NAMES, Functions
+from crawlers.kinds.api.expressions import NAMES, Expression, Functions, compiled, expression
 from crawlers.kinds.api.mapping import Reading
 from crawlers.kinds.api.query import Ask, Query
 from crawlers.listing.walk import Walk
@@ -62,9 +60,9 @@ def test_a_record_becomes_an_item():
 def test_a_page_says_what_it_holds():
     listing = read().list
     page = {"items": [{"id": 1}], "total": "12"}
-    assert answers.records(page, listing) == [{"id": 1}]
-    assert answers.total(page, listing.total) == 12
-    assert answers.records({"items": None}, listing) is None
+    assert query.records(page, listing) == [{"id": 1}]
+    assert query.total(page, listing.total) == 12
+    assert query.records({"items": None}, listing) is None
 
 
 @pytest.mark.parametrize(
@@ -227,10 +225,10 @@ def test_a_place_in_the_path():
 
 def test_what_an_answer_says_in_its_headers():
     wanted = read(TEXT.replace('"total"', '{ header = "X-Total-Count" }')).list.total
-    assert answers.total({}, wanted, {"x-total-count": " 12"}) == 12
-    assert answers.total({"total": 12}, wanted) is None
-    assert answers.text({}, Header(header="Link"), {"link": '<b?p=1>; rel="prev", <b?p=3>; rel="next"'}) == "b?p=3"
-    assert answers.text({}, Header(header="Link"), {"link": "<b?p=1>; rel=prev"}) is None
+    assert query.total({}, wanted, {"x-total-count": " 12"}) == 12
+    assert query.total({"total": 12}, wanted) is None
+    assert query.text({}, Header(header="Link"), {"link": '<b?p=1>; rel="prev", <b?p=3>; rel="next"'}) == "b?p=3"
+    assert query.text({}, Header(header="Link"), {"link": "<b?p=1>; rel=prev"}) is None
 
 
 def test_each_field_that_a_declaration_may_fill_has_a_reader_and_each_that_an_item_has_may_be_filled():
@@ -279,7 +277,7 @@ def test_ones_own_declaration_overrides_the_projects(tmp_path, monkeypatch):
     assert file.load("opendatasoft").title == "Rivers"
     (folder / "mine.toml").write_text(TEXT, encoding="utf-8")
     assert file.load("mine").name == file.load("catalogues/kinds/mine.toml").name == "mine"
-    item = documents.reader("opendatasoft")({"id": "7", "title": "Elbe"}, "s", "7", f"{PORTAL}/api/datasets")
+    item = mapping.reader("opendatasoft")({"id": "7", "title": "Elbe"}, "s", "7", f"{PORTAL}/api/datasets")
     assert item.title == "Elbe", "what is on disk is read by the file that gave it"
 
 
@@ -288,7 +286,7 @@ def test_a_mistake_in_a_declaration_on_disk_is_told_once(tmp_path, monkeypatch, 
     folder = tmp_path / "catalogues" / "kinds"
     folder.mkdir(parents=True)
     (folder / "broken.toml").write_text(TEXT.replace("records", "recordz"), encoding="utf-8")
-    assert [documents.reader(name) for name in ("broken", "broken", "nothing")] == [None] * 3
+    assert [mapping.reader(name) for name in ("broken", "broken", "nothing")] == [None] * 3
     assert [line.partition(": ")[2] for line in caplog.messages] == ["line 3: list.records is missing."]
 
 
@@ -433,7 +431,7 @@ def test_a_relative_address_is_the_portals():
     record = {"id": "1", "assets": {"data": {"href": "data/a.tif"}}}
     item = Reading(record, tree).dataset("https://a.org/c/collection.json", "s")
     assert item.resources[0].url == "https://a.org/c/data/a.tif"
-    assert documents.reader("stac-static")(record, "s", "1", item.metadata_url) == item
+    assert mapping.reader("stac-static")(record, "s", "1", item.metadata_url) == item
 
 
 def test_ids_of_resources_differ():
@@ -501,7 +499,7 @@ def test_what_is_too_many_is_a_flaw():
 
 @pytest.mark.parametrize(("given", "total"), [("1020", 1020), (20.0, 20), ("1,020", None), (2.5, None), (1e300, None)])
 def test_a_total(given, total):
-    assert answers.total({"total": given}, read().list.total) == total
+    assert query.total({"total": given}, read().list.total) == total
 
 
 # Hostile records
@@ -572,7 +570,7 @@ def test_nothing_that_a_record_has_raises(name):
         lazy = Reading(record, declaration).lazily(PORTAL, "s")
         assert (lazy.id, lazy.title, lazy.metadata_modified) == (item.id, item.title, item.metadata_modified)
         if item.id:
-            assert documents.read(declaration, record, "s", item.id, item.metadata_url) == item
+            assert mapping.read(declaration, record, "s", item.id, item.metadata_url) == item
         assert Reading(record, declaration).is_dataset in (True, False)
 
 
@@ -660,7 +658,7 @@ def test_a_record_that_is_none(record):
     for name in file.shipped():
         declaration = file.load(name)
         assert Reading(record, declaration).id is None or isinstance(Reading(record, declaration).id, str)
-        answers.records(record, declaration.list)
-        assert answers.total(record, declaration.list.total) is None
-        answers.text(record, declaration.list.next)
-        answers.refusal(record, declaration.list)
+        query.records(record, declaration.list)
+        assert query.total(record, declaration.list.total) is None
+        query.text(record, declaration.list.next)
+        query.refusal(record, declaration.list)

@@ -22,7 +22,7 @@ from urllib.parse import unquote_plus
 import pytest
 
 from crawlers.exceptions import AnswerError
-from crawlers.kinds.api.static_tree import children
+from crawlers.kinds.api.dialect import children
 from crawlers.kinds.dcat.page import RDFPage
 from crawlers.kinds.html.mapping import Page
 from crawlers.kinds.html.sitemaps import parts

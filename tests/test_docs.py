@@ -40,8 +40,8 @@ from crawlers.kinds.api.declaration import (
     Size,
     Window,
 )
+from crawlers.kinds.api.expressions import NAMES as FUNCTIONS
 from crawlers.kinds.api.file import shipped
-from crawlers.kinds.api.functions import NAMES as FUNCTIONS
 from crawlers.kinds.ckan.exports import LEVELS
 from crawlers.kinds.html.rules import FIELDS, RESOURCE_FIELDS, WAYS, Links, Paging, Rule, Rules
 from crawlers.listing import evidence

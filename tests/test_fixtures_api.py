@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from crawlers.items import Resource
-from crawlers.kinds.api import answers, documents
+from crawlers.kinds.api import mapping, query
 from crawlers.kinds.api.file import load, shipped
 from crawlers.kinds.api.mapping import Reading
 
@@ -146,10 +146,10 @@ def page(case):
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.file)
 def test_a_recorded_answer_is_read(case):
     declaration, found = load(case.declaration), page(case)
-    records = answers.records(found, declaration.list)
+    records = query.records(found, declaration.list)
     assert records is not None
-    assert (len(records), answers.total(found, declaration.list.total)) == (case.count, case.total)
-    assert answers.refusal(found, declaration.list) is None
+    assert (len(records), query.total(found, declaration.list.total)) == (case.count, case.total)
+    assert query.refusal(found, declaration.list) is None
     items = [Reading(each, declaration).dataset(PORTAL, "s") for each in records]
     assert [Reading(each, declaration).id for each in records] == [case.id(each) for each in records]
     assert [item.title for item in items] == [(case.title(each) or "").strip() or None for each in records]
@@ -163,8 +163,8 @@ def test_a_recorded_answer_is_read(case):
 @pytest.mark.parametrize("case", [case for case in CASES if case.count], ids=lambda case: case.file)
 def test_a_recorded_record_is_mapped_again_from_its_document(case):
     declaration = load(case.declaration)
-    read = documents.reader(case.declaration)
-    for record in answers.records(page(case), declaration.list):
+    read = mapping.reader(case.declaration)
+    for record in query.records(page(case), declaration.list):
         if not Reading(record, declaration).is_dataset:
             continue
         item = Reading(record, declaration).dataset(PORTAL, "s")
@@ -196,7 +196,7 @@ def test_the_fields_that_there_are_are_found(name):
     found = set()
     for case in CASES:
         if case.declaration == name:
-            for record in answers.records(page(case), declaration.list):
+            for record in query.records(page(case), declaration.list):
                 item = Reading(record, declaration).dataset(PORTAL, "s")
                 found |= {field for field in declaration.fields if getattr(item, field)}
     assert FILLED[name] - found == set()
@@ -204,7 +204,7 @@ def test_the_fields_that_there_are_are_found(name):
 
 def test_files_have_sizes_and_checksums():
     declaration, found = load("zenodo"), page(CASES[26])
-    for record in answers.records(found, declaration.list):
+    for record in query.records(found, declaration.list):
         for file, resource in zip(record["files"], _resources(record, declaration), strict=True):
             assert (resource.size, resource.checksum.algorithm) == (file.get("size", file.get("filesize")), "md5")
             assert resource.checksum.value == file["checksum"].removeprefix("md5:")
@@ -220,8 +220,8 @@ def test_a_refusal_is_no_page():
     if not path.exists():
         pytest.skip(f"no {path}")
     declaration, found = load("socrata"), json.loads(path.read_bytes())
-    assert answers.refusal(found, declaration.list) == "it says 'You must be logged in to access this resource'"
-    assert answers.records(found, declaration.list) is None
+    assert query.refusal(found, declaration.list) == "it says 'You must be logged in to access this resource'"
+    assert query.records(found, declaration.list) is None
 
 
 def test_every_declaration_has_a_recorded_answer_or_says_that_it_has_none():

@@ -213,8 +213,9 @@ def _assigned(tree):
 
 
 HTMLS_OWN = ("operate/learn/", "operate/pages.py", "operate/sources/learn_rules.py")
-OTHER_THINGS = ("archive/", "operate/commands/report.py", "rdf/", "store/export/dcat.py", "store/export/writers.py")
-OTHER_THINGS += ("ecosystem/", "xml_records/", "fields.py", "items.py")
+OTHER_THINGS = ("archive/", "components/browser/", "operate/commands/report.py", "records/html_page.py", "records/rdf/")
+OTHER_THINGS += ("records/xml/", "store/export/dcat.py", "store/export/writers.py", "ecosystem/", "fields.py")
+OTHER_THINGS += ("items.py",)
 """Where such a name is that of a format, of a prefix, or of CKAN itself."""
 
 

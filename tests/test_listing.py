@@ -347,7 +347,7 @@ def test_a_memory_that_can_not_be_written_ends_no_crawl(night, tmp_path, monkeyp
     def full(*_):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(withdrawals.memory, "remember", full)
+    monkeypatch.setattr(withdrawals.folder, "remember", full)
     [(_, kind, error)] = night("2026-11-02", names(20), names(12)).errors
     assert (kind, error.endswith(UNREMEMBERED)) == ("shrink", True)
 

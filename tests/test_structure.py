@@ -186,9 +186,7 @@ def _may_import(here: str, other: str) -> bool:
 MAPPINGS = ("crawlers.records.values", "crawlers.records.rdf", "crawlers.kinds.ckan.mapping", "crawlers.kinds.ckan.hdx")
 MAPPINGS += ("crawlers.records.dcat", "crawlers.records.data_json.", "crawlers.kinds.html.mapping")
 MAPPINGS += ("crawlers.records.schema_org", "crawlers.kinds.html.rules", "crawlers.kinds.api.mapping")
-MAPPINGS += ("crawlers.kinds.api.normaliser", "crawlers.kinds.api.functions", "crawlers.kinds.api.expressions")
-MAPPINGS += ("crawlers.kinds.api.declaration", "crawlers.kinds.api.file", "crawlers.kinds.api.answers")
-MAPPINGS += ("crawlers.kinds.api.compiled", "crawlers.kinds.api.table", "crawlers.kinds.api.listing_table")
+MAPPINGS += ("crawlers.kinds.api.expressions", "crawlers.kinds.api.declaration", "crawlers.kinds.api.file")
 NAMES_SCRAPY = ("import scrapy", "from scrapy", "scrapy.")
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
 from crawlers.exceptions import AnswerError
+from crawlers.kinds.api.query import inside
 from crawlers.safety import strict_json
 
 if TYPE_CHECKING:
@@ -19,6 +20,7 @@ _SITE = re.compile(r"window\.__SITE\s*=\s*")
 _TEXT = re.compile(r'"(?:[^"\\]|\\.)*"')
 _LONGEST = 8 * 1024 * 1024
 _OF_ANY_ITEM = ("type", "typekeywords", "access")
+"""What a scope may ask for and items of the whole world have."""
 
 
 class UncheckedError(AnswerError):
@@ -41,13 +43,15 @@ def arcgis_scope(response: Response) -> None:
     site = _site(response.body[:_LONGEST].decode("utf-8", "replace"))
     if site is None:
         raise UncheckedError("the site's page has no readable window.__SITE")
-    catalogues = list(_values(site, "catalogV2"))
-    if not catalogues and not any(_texts(list(_values(site, "groups")))):
+    catalogues = list(_under(site, "catalogV2"))
+    if not catalogues and not any(_texts(list(_under(site, "groups")))):
         raise UncheckedError("window.__SITE of the site's page does not say what its catalogue is (catalogV2)")
     for catalogue in catalogues:
         scopes = catalogue.get("scopes") if isinstance(catalogue, dict) else None
         scope = scopes.get("item") if isinstance(scopes, dict) else None
-        if not any(_conditions(scope)):
+        rules = [each for several in _under(scope, "predicates") if isinstance(several, list) for each in several]
+        asked = [each for rule in rules if isinstance(rule, dict) for each in rule.items()]
+        if not any(any(_texts(value)) for name, value in asked if name.lower() not in _OF_ANY_ITEM):
             message = "the site's catalogue has no scope (catalogV2.scopes.item is empty), so that its API lists all "
             raise AnswerError("refused", f"{message}items of ArcGIS: ask who runs the site for its groups")
 
@@ -65,36 +69,13 @@ def _site(page: str) -> Any:
         return None
 
 
-def _values(value: Any, name: str) -> Iterator[Any]:
+def _under(value: Any, name: str) -> Iterator[Any]:
     """Yield what stands under a name, anywhere in JSON."""
-    waiting = [value]
-    while waiting:
-        found = waiting.pop()
-        if isinstance(found, dict):
-            if name in found:
-                yield found[name]
-            waiting += found.values()
-        elif isinstance(found, list):
-            waiting += found
-
-
-def _conditions(scope: Any) -> Iterator[Any]:
-    """Yield what the predicates of a scope ask for, but for types and access, which items of the whole world have."""
-    for predicates in _values(scope, "predicates"):
-        for each in predicates if isinstance(predicates, list) else ():
-            found = each if isinstance(each, dict) else {}
-            yield from _texts([value for name, value in found.items() if name.lower() not in _OF_ANY_ITEM])
+    return (each[name] for each in inside(value) if isinstance(each, dict) and name in each)
 
 
 def _texts(value: Any) -> Iterator[Any]:
-    """Yield what JSON has that is neither a table nor a list, nor empty."""
-    waiting = [value]
-    while waiting:
-        found = waiting.pop()
-        if isinstance(found, dict | list):
-            waiting += found.values() if isinstance(found, dict) else found
-        elif found:
-            yield found
+    return (each for each in inside(value) if each and not isinstance(each, dict | list))
 
 
 CHECKS: dict[str, Callable[[Response], None]] = {"arcgis-scope": arcgis_scope}

@@ -10,8 +10,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
+from crawlers.fields import specs
+from crawlers.items import Dataset, Resource
 from crawlers.kinds.api.expressions import Expression, Template
-from crawlers.kinds.api.normaliser import DATASET, RESOURCE
 from crawlers.records.addresses import related
 from crawlers.records.volatile import Volatile
 
@@ -23,9 +24,9 @@ CHECKS = ("arcgis-scope",)
 WALKS = ("stac-static",)
 """The walks that a declaration may name in place of pages."""
 
-DATASET_FIELDS = tuple(DATASET)
+DATASET_FIELDS = tuple(specs(Dataset))
 """What ``[dataset]`` may fill, besides ``id``: what there is a reader for."""
-RESOURCE_FIELDS = tuple(RESOURCE)
+RESOURCE_FIELDS = tuple(specs(Resource))
 """What ``[[resource]]`` may fill, besides ``id``."""
 
 PLACES = ("page", "offset")

@@ -14,22 +14,21 @@ from urllib.parse import urlsplit
 from crawlers import arguments
 from crawlers.exceptions import AnswerError, RulesError
 from crawlers.kind import Detector, Finding
-from crawlers.kinds.api.answers import choice, collections
 from crawlers.kinds.api.checks import CHECKS, UncheckedError
 from crawlers.kinds.api.expressions import ExpressionError
 from crawlers.kinds.api.file import FOLDER, load, shipped
 from crawlers.kinds.api.mapping import portal_names
+from crawlers.kinds.api.query import choice, collections
 from crawlers.records.rdf import formats
 from crawlers.records.toml import folders
 from crawlers.safety import strict_json
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from scrapy.http import Response
 
     from crawlers.kind import Answer, Asking, Probe
     from crawlers.kinds.api.declaration import Declaration
+
 
 logger = logging.getLogger(__name__)
 PROBES = 3
@@ -61,7 +60,8 @@ class APIDetector(Detector):
         places = _hinted(probe)
         is_led = bool(places)
         if not places and (probe.is_named(self.kind) or _is_worth_a_guess(probe)):
-            places = [(declaration, _host(_here(probe))) for declaration in _common()]
+            host = _host(_here(probe))
+            places = [(declaration, host) for declaration in _declarations().values() if declaration.recognise.common]
         found = yield from _proven(probe, places, is_led=is_led)
         return found or (yield from _collections(probe))
 
@@ -170,13 +170,10 @@ def _declarations() -> dict[str, Declaration]:
     return found
 
 
-def _common() -> Iterator[Declaration]:
-    return (declaration for declaration in _declarations().values() if declaration.recognise.common)
-
-
 def _hinted(probe: Probe) -> list[tuple[Declaration, str]]:
     """Return the places that are hinted at, the strongest hint first."""
-    here, answer = _here(probe), _response(probe.first)
+    here, first = _here(probe), probe.first  # the answer of an HTTP error has headers, too
+    answer = getattr(first, "response", None) if isinstance(first, AnswerError) else first
     host, page, headers = (urlsplit(here).hostname or "").lower(), b"", set()
     if answer is not None:
         page = answer.body[:_HEAD].lower() if formats.of_answer(answer) == "html" else b""
@@ -234,11 +231,6 @@ def _roots(url: str) -> list[str]:
 
 def _here(probe: Probe) -> str:
     return probe.url if isinstance(probe.first, AnswerError) else probe.first.url
-
-
-def _response(answer: Answer) -> Response | None:
-    """Return an answer; that of an HTTP error has headers, too."""
-    return getattr(answer, "response", None) if isinstance(answer, AnswerError) else answer
 
 
 def _is_worth_a_guess(probe: Probe) -> bool:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from scrapy import Request
 
 from crawlers.exceptions import AnswerError
-from crawlers.kinds.api import answers
+from crawlers.kinds.api import query
 from crawlers.kinds.api.mapping import Reading
 from crawlers.kinds.api.query import SIZES, Answer, Ask
 from crawlers.listing import other_answers
@@ -23,8 +23,10 @@ from crawlers.listing.dialect import WINDOWS, Dialect, Traits
 from crawlers.listing.evidence import is_met
 from crawlers.listing.ladder import Again, Instead, Other, Renew, Skip, Smaller
 from crawlers.listing.since import OVERLAP
-from crawlers.listing.spider import repeated
+from crawlers.listing.spider import in_turns, repeated
+from crawlers.listing.tree import File, Tree
 from crawlers.listing.walk import Entry, ListingPage, Offer, Walk
+from crawlers.records.addresses import absolute
 from crawlers.records.moment import moment, written
 from crawlers.safety import bounds
 
@@ -33,9 +35,11 @@ if TYPE_CHECKING:
 
     from scrapy.http import Response
 
+    from crawlers.items import Dataset
     from crawlers.kinds.api.declaration import Restart
     from crawlers.kinds.api.query import APICrawl
     from crawlers.listing.faults import Fault, Rung
+
 
 _PASSING = ("timeout", "truncated", "not_json", "connection", "too_large", "http", "refused")
 _LONGEST = 100
@@ -100,7 +104,8 @@ class APIDialect(Dialect[Ask]):
             return Request(self.query.address(self.declared.count.url), headers=headers)
         meta = {"spool": True} if self.paging.kind == "none" else {}
         request = self.query.request(walk, self.crawl.changed_since, meta=meta)
-        if self._may_be_behind_end(walk):
+        if self.paging.kind == "page" and walk.total is None and walk.came % _ROUND > 0:
+            # nothing but a refusal may show the end: Django's REST framework answers 404 behind it
             request.meta["handle_httpstatus_list"] = [404]
         if self.paging.kind == "page" and (self.query.size(walk) or 0) < (walk.most or 0):
             request.meta["max_retry_times"] = 1  # it is small because one failed after all its retries
@@ -110,10 +115,6 @@ class APIDialect(Dialect[Ask]):
             request.headers.update({"X-XSRF-TOKEN": ask.xsrf, "Cookie": f"XSRF-TOKEN={ask.xsrf}"})
         return request
 
-    def _may_be_behind_end(self, walk: Walk[Ask]) -> bool:
-        """Return whether nothing but a refusal may show the end: Django's REST framework answers 404 behind it."""
-        return self.paging.kind == "page" and walk.total is None and walk.came % _ROUND > 0
-
     # Answers
 
     def read(self, response: Response, walk: Walk[Ask]) -> ListingPage[Ask]:
@@ -121,37 +122,39 @@ class APIDialect(Dialect[Ask]):
         if response.status == 404:
             return ListingPage(asked=self.query.size(walk))
         document = self.crawl.document(response)
-        if ask.refused:
-            raise self._choice(document)
-        headers = answers.headers(response)
+        if ask.refused:  # name the collections of the server, where there are any
+            named = query.collections(document, self.declaration, self.query.portal)
+            told = query.choice(named, self.declaration) if named else ""
+            raise ChoiceError("refused", told) if told else AnswerError("http", "none")
+        headers = query.headers(response)
         if walk.purpose == "count":
-            total = answers.total(document, self.declared.count.total if self.declared.count else None, headers)
+            total = query.total(document, self.declared.count.total if self.declared.count else None, headers)
             return ListingPage(total=total, next=replace(ask, counted=total))
-        records = answers.records(document, self.declared)
+        records = query.records(document, self.declared)
         if records is None:
             message = f"the answer has no list where its records should be ({self.declared.records.text})"
             other = other_answers.named(response, "a page of this API")
             raise AnswerError("refused", f"{message}: {other}" if other else message)
         bounds.RECORDS.check(len(records))
-        total = answers.total(document, self.declared.total, headers)
+        total = query.total(document, self.declared.total, headers)
         if self.declared.total and total is None and not walk.pages:
             message = "%s: list.total (%s) finds no number of records in the first page"
             self.crawl.logger.warning(message, self.query.portal, self.declared.total.text)
         readings = [Reading(record, self.declaration) for record in records]
         return self._page(Answer(document, readings, response.url, headers), total, walk)
 
-    def _choice(self, document: Any) -> AnswerError:
-        """Return the refusal that names the collections of a server, where there are any."""
-        found = answers.collections(document, self.declaration, self.query.portal)
-        return ChoiceError("refused", answers.choice(found, self.declaration)) if found else AnswerError("http", "none")
-
-    def _entry(self, reading: Reading) -> Entry:
-        count = reading.resource_count if self.crawl.limits.resources else 0
-        id_ = reading.id if isinstance(reading.record, dict) else None
-        return Entry(id_, reading.record, count, reading, reading.aliases)
-
     def _page(self, answer: Answer, total: int | None, walk: Walk[Ask]) -> ListingPage[Ask]:
-        entries = [self._entry(each) for each in answer.records if each.is_dataset]
+        entries = [
+            Entry(
+                each.id if isinstance(each.record, dict) else None,
+                each.record,
+                each.resource_count if self.crawl.limits.resources else 0,
+                each,
+                each.aliases,
+            )
+            for each in answer.records
+            if each.is_dataset
+        ]
         self._report_twins(entries, walk)
         count, asked = len(answer.records), self.query.size(walk)
         overlap = min(self.query.overlap(walk), count)
@@ -160,7 +163,8 @@ class APIDialect(Dialect[Ask]):
         if is_again and overlap and count <= (asked or count):
             raise RoundedError("paging", "a page ends with the record that it should begin with")
         page: ListingPage[Ask] = ListingPage(entries=entries, came=count - overlap, overlap=overlap, asked=asked)
-        page.apart = self._passed(answer, walk)
+        others = {each.mark for each in answer.records if not each.is_dataset}
+        page.apart = sum(self.crawl.seen(each, list_name="passed", listed_by=walk.key) for each in sorted(others))
         page.is_file = self.paging.more is not None and not walk.pages and not self.paging.more.find(answer.page)
         self._count(page, total, walk)
         page.ask = seen = replace(self._seen(answer, page, total, walk), is_again=is_again)
@@ -183,11 +187,6 @@ class APIDialect(Dialect[Ask]):
                 title, again = (each.reading.dataset("", self.crawl.source).title for each in (known, entry))
                 self.crawl.failed("list", repeated(title, again, "the page"), dataset_id=entry.id)
 
-    def _passed(self, answer: Answer, walk: Walk[Ask]) -> int:
-        """Return how many records are not datasets, and were not known before."""
-        marks = {each.mark for each in answer.records if not each.is_dataset}
-        return sum(self.crawl.seen(mark, list_name="passed", listed_by=walk.key) for mark in sorted(marks))
-
     def _count(self, page: ListingPage[Ask], total: int | None, walk: Walk[Ask]) -> None:
         """Note how many records there are, and whether the next page is requested whatever that says.
 
@@ -201,16 +200,14 @@ class APIDialect(Dialect[Ask]):
         known = ask.counted if total is None else total
         is_left = self.query.has_fixed_places and walk.came > 0 and known != walk.total
         page.total, page.behind = (None, known) if is_left and known == (walk.total or 0) - walk.came else (known, None)
-        page.is_open = self._is_open(page, known, walk)
-
-    def _is_open(self, page: ListingPage[Ask], known: int | None, walk: Walk[Ask]) -> bool:
-        came, asked = page.came or 0, page.asked or 0
+        asked = page.asked or 0
         if self.paging.more is not None or self.paging.kind == "token":  # what is offered is followed
-            return True
-        if self.query.has_fixed_places:
-            return came >= asked
-        is_of_page = not walk.pages and not self.crawl.changed_since and 0 < came < asked and came == known
-        return is_of_page or (known is not None and walk.came + came > known)
+            page.is_open = True
+        elif self.query.has_fixed_places:
+            page.is_open = came >= asked
+        else:
+            is_of_page = not walk.pages and not self.crawl.changed_since and 0 < came < asked and came == known
+            page.is_open = is_of_page or (known is not None and walk.came + came > known)
 
     def _seen(self, answer: Answer, page: ListingPage[Ask], total: int | None, walk: Walk[Ask]) -> Ask:
         """Return what is known of the listing behind a page."""
@@ -249,15 +246,14 @@ class APIDialect(Dialect[Ask]):
     # The next page, or the next section
 
     def _onward(self, following: Ask | None, page: ListingPage[Ask], total: int | None, walk: Walk[Ask]) -> Ask | None:
-        """Return what is asked next, of this section or of the next one; ``None`` if that was all.
-
-        Raises:
-            AnswerError: there are records that can't be asked for.
-        """
+        """Return what is asked next, of this section or of the next one; ``None`` if that was all."""
         assert page.ask is not None  # noqa: S101
         seen = page.ask
         own = None if seen.section == "all" or total in self.traits.windows else total
-        is_at_window = self._is_at_window(seen, walk) and not self._is_reached(page, walk)
+        total_of_walk = walk.total if page.total is None else page.total
+        is_trusted = self._is_trusted(total_of_walk)
+        is_reached = is_trusted and walk.came + (page.came or 0) >= (total_of_walk or 0)
+        is_at_window = self._is_at_window(seen, walk) and not is_reached
         if is_at_window and seen.section in ("all", "window"):
             following = self._behind_window(page, walk)
         elif is_at_window or (own is not None and seen.received >= own) or self._is_last(seen, page, walk):
@@ -270,7 +266,7 @@ class APIDialect(Dialect[Ask]):
             page.ask = seen = replace(seen, fault=f"{came} {_SECTIONS[seen.section]}: it gives no more")
         if seen.section == "window" and self.restart and self.restart.rest:
             return seen.of("rest", start=walk.pages + 1)
-        if self._is_trusted(walk.total if page.total is None else page.total):
+        if is_trusted:
             return None
         if seen.section != "recent" and walk.pages and self._is_newest_first(seen):  # no total shows that none moved
             page.is_open = True
@@ -293,10 +289,6 @@ class APIDialect(Dialect[Ask]):
     def _is_trusted(self, total: int | None) -> bool:
         return total is not None and total not in self.traits.windows
 
-    def _is_reached(self, page: ListingPage[Ask], walk: Walk[Ask]) -> bool:
-        total = walk.total if page.total is None else page.total
-        return self._is_trusted(total) and walk.came + (page.came or 0) >= (total or 0)
-
     def _is_at_window(self, seen: Ask, walk: Walk[Ask]) -> bool:
         """Return whether the next page would end at the window, or behind it."""
         if self.window is None:
@@ -306,10 +298,6 @@ class APIDialect(Dialect[Ask]):
         return seen.received + margin >= self.window.max
 
     def _behind_window(self, page: ListingPage[Ask], walk: Walk[Ask]) -> Ask | None:
-        """
-        Raises:
-            AnswerError: there is no way behind the window.
-        """
         seen, stamp = page.ask, self.restart.seen.text if self.restart else ""
         if self.window is None or seen is None or self.restart is None:
             return None
@@ -328,7 +316,16 @@ class APIDialect(Dialect[Ask]):
 
     def _left(self, answer: Answer, seen: Ask, walk: Walk[Ask]) -> Iterator[str]:
         """Yield what the last page offers and nobody can follow, and what may be behind a window."""
-        yield self._unfollowed(answer.page)
+        more, page = self.paging.more, answer.page
+        if more is not None and more.find(page):
+            yield f"the last page says that more follow ({more.text}), and gives no way to them"
+        else:  # a next page that no GET can ask for
+            links = page.get("links") if isinstance(page, dict) else None
+            others = (each for each in (links if isinstance(links, list) else []) if isinstance(each, dict))
+            methods = (str(each.get("method", "GET")) for each in others if each.get("rel") == "next")
+            method = next((each for each in methods if each.upper() != "GET"), None)
+            way = f"the next page is to be requested with {str(method)[:20]}, which this crawl does not do"
+            yield way if method is not None else ""
         if self._is_trusted(walk.total if seen.latest is None else seen.latest):
             return
         if seen.bound is not None and self.restart:
@@ -336,17 +333,6 @@ class APIDialect(Dialect[Ask]):
             yield f"records without {self.restart.seen.text} can't be listed behind the window" if has_unlisted else ""
         if self.window and self._is_at_window(seen, walk):
             yield f"the server gives no more than {self.window.max} records at once"
-
-    def _unfollowed(self, page: Any) -> str:
-        """Return what a page says that follows it, and no GET can ask for; empty if nothing."""
-        more = self.paging.more
-        if more is not None and more.find(page):
-            return f"the last page says that more follow ({more.text}), and gives no way to them"
-        links = page.get("links") if isinstance(page, dict) else None
-        for link in links if isinstance(links, list) else []:
-            if isinstance(link, dict) and link.get("rel") == "next" and str(link.get("method", "GET")).upper() != "GET":
-                return f"the next page is to be requested with {str(link['method'])[:20]}, which this crawl does not do"
-        return ""
 
     # What did not come
 
@@ -356,7 +342,7 @@ class APIDialect(Dialect[Ask]):
             told = error if isinstance(error, ChoiceError) else AnswerError("http", walk.ask.refused)
             return replace(found, error=told, status=404)
         if response is not None and error.kind == "http":
-            error = answers.worded(error, response.body, self.declared)
+            error = query.worded(error, response.body, self.declared)
         if walk.purpose == "count":
             self.crawl.logger.warning("%s does not say how many records it has: %s", self.query.portal, error)
         is_spoken = error.kind in ("paging", "count_mismatch") or walk.purpose == "count"
@@ -480,3 +466,92 @@ def _compared(before: Any, now: Any) -> int:
     if type(first) is not type(second):
         return 0
     return (first < second) - (first > second)
+
+
+class StaticTree(Tree[File]):
+    """Reads files from the root down, level by level."""
+
+    asks = File
+    traits = Traits(way="single", is_one_list=False, tree="datasets", deepest=20)
+
+    crawl: APICrawl
+
+    def __init__(self, crawl: APICrawl) -> None:
+        super().__init__(crawl)
+        self.query = crawl.query
+
+    def first(self) -> Walk[File]:
+        address = self.query.address(self.query.listing.url)
+        return Walk(ask=File(url=address), name=address)
+
+    def request(self, walk: Walk[File]) -> Request:
+        return Request(walk.ask.url, headers=self.query.headers())
+
+    async def read(self, response: Response, walk: Walk[File]) -> ListingPage[File]:
+        page, document = ListingPage[File](is_limited=False), self.crawl.document(response)
+        records = query.records(document, self.query.listing)
+        is_of_records = records is not None and all(isinstance(record, dict) for record in records)
+        if not isinstance(document, dict) and not is_of_records:
+            shown = response.body[:100].decode("utf-8", "replace")
+            raise AnswerError("not_json", f"the answer is no file of the catalogue, but {shown}")
+        await in_turns(self.offer(self._children(document, page, walk, response), page, walk, response))
+        page.entries = self.entries(self._datasets(records or [], response), page, walk, response)
+        return page
+
+    def _children(self, document: Any, page: ListingPage[File], walk: Walk[File], response: Response) -> Iterator[File]:
+        """Yield the children that a file names; report those that can't be read: what they hold is unknown."""
+        for href in children(document):
+            address = absolute(href, response.url) if isinstance(href, str) else None
+            error = self._refused(address, href)
+            if error is None:
+                yield File(url=str(address), depth=walk.ask.depth + 1)
+            else:
+                self.crawl.failed("list", error, response.request)
+                page.gaps += 1
+
+    def _refused(self, address: str | None, href: Any) -> AnswerError | None:
+        """Return why a child is not read."""
+        if address is None:
+            message = "a link to a child is not an address, so what it leads to is not read"
+            return AnswerError("paging", f"{message}: {str(href)[:200]!r}")
+        try:
+            self.query.check_host(address)
+        except AnswerError as error:
+            return AnswerError(error.kind, f"{address[:500]} is not read: {error}")
+        return None
+
+    def _datasets(self, records: list[Any], response: Response) -> Iterator[Dataset]:
+        for record in records:
+            reading = Reading(record, self.query.declaration)
+            if reading.id is None or not isinstance(record, dict):
+                error = AnswerError("missing_id", "the record has no id, so it is not kept")
+                self.crawl.failed("list", error, response.request)
+            elif reading.is_dataset:
+                yield self.crawl.item(reading, None, response.url)
+
+    def aliases(self, dataset: Dataset) -> tuple[str, ...]:
+        return tuple(Reading(dataset.document, self.query.declaration).aliases)
+
+    def whole(self, walk: Walk[File]) -> Iterator[Any] | None:
+        """Report a tree without a dataset: it is none."""
+        if self.crawl.records.expected:
+            return None
+        count = self.crawl.records.count(self.branches) + 1
+        message = f"none of the {count} files that were read is a dataset: the address may be that of an API"
+        self.crawl.failed("list", AnswerError("no_datasets", message))
+        self.crawl.run_state.expected = None
+        self.crawl.run_state.walks.end(walk.name, "short")
+        return iter(())
+
+
+def children(document: Any) -> list[Any]:
+    """Return what the links to children have as their address, each once; ``None`` where one has nothing.
+
+    Raises:
+        AnswerError: ``too_large``: there are too many.
+    """
+    links = document.get("links") if isinstance(document, dict) else None
+    found = [link for link in links if isinstance(link, dict)] if isinstance(links, list) else []
+    hrefs = [link.get("href") for link in found if link.get("rel") == "child"]
+    bounds.RECORDS.check(len(hrefs))
+    return list({str(href): href for href in hrefs}.values())

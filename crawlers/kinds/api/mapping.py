@@ -4,22 +4,39 @@ from __future__ import annotations
 
 import hashlib
 import json
-from functools import partial
+import logging
+from functools import cache, partial
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from crawlers.items import Dataset, Flaw, Resource
-from crawlers.kinds.api.expressions import ExpressionError, Template
-from crawlers.kinds.api.normaliser import DATASET, RESOURCE, Normaliser, with_file_type
+from crawlers.exceptions import RulesError
+from crawlers.fields import specs
+from crawlers.items import Agent, Dataset, Flaw, License, Relation, Resource, Service
+from crawlers.kinds.api.expressions import ExpressionError, Template, checksum_of, period_of
+from crawlers.kinds.api.file import is_there, load
 from crawlers.records import values
 from crawlers.records.addresses import absolute
+from crawlers.records.formats import file_type
+from crawlers.records.languages import languages
 from crawlers.records.lazy_dataset import LazyDataset
+from crawlers.records.licenses import license as license_of
+from crawlers.records.licenses import stated
+from crawlers.records.linked import ADDRESS, LinkedRecord
+from crawlers.records.linked import iri as iri_of
+from crawlers.records.periods import frequency
+from crawlers.records.places import places
 from crawlers.records.record import note
+from crawlers.records.values import code, duration, metres, relation
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
+    from crawlers.items import Document, Period
+    from crawlers.kind import Reader
     from crawlers.kinds.api.declaration import Declaration, Filler, Resources
+    from crawlers.records.volatile import Volatile
+
 
 _DEEPEST = 60
 _MOST = 10_000
@@ -28,6 +45,128 @@ _ADDRESSES = {"landing_page", "url", "access_url", "download_url"}
 _RELATIVE = ("/", "./", "../")
 _AT_ONCE = ("name", "title", "metadata_modified")
 """Fields that are wanted of every record, changed or not."""
+_MOST_AGENTS = 1_000  # of a record
+_LARGEST = 10**18
+"""Bytes of a file; a larger number is none of a file's."""
+
+
+class Normaliser(LinkedRecord):
+    """Reads the values of one item: each key of ``data`` is a field's name."""
+
+    __slots__ = ()
+
+    def read_all(self, readers: Mapping[str, Callable[[Normaliser, str], Any]]) -> dict[str, Any]:
+        """Return each field in the form that items have."""
+        return {name: readers[name](self, name) for name in self.data}
+
+    def labels(self, name: str) -> list[str]:
+        """Return texts, each once, whatever its case: portals list "trees" and "Trees"."""
+        found: dict[str, str] = {}
+        for text in values.keywords(self.texts(name)) if name == "keywords" else self.texts(name):
+            found.setdefault(text.casefold(), text)
+        return list(found.values())
+
+    def contacts(self, name: str) -> list[Agent]:
+        """Return the agents; that there are more than are kept is a flaw."""
+        if (number := len(self.many(name))) > _MOST_AGENTS:
+            self.flaw(
+                f"{self.path}{name}: {number} agents, {_MOST_AGENTS} are read: the document has all", name, "cut_value"
+            )
+        return list(self.people(name, "contact"))
+
+    def people(self, name: str, role: str) -> Iterator[Agent]:
+        """Yield the agents of texts and of objects with the fields of `Agent`."""
+        for node in islice(self.nodes(name, text=lambda text: {"name": text}), _MOST_AGENTS):
+            agent = Agent(**_made(node, Agent))
+            if agent.name or agent.uri or agent.email or agent.url:
+                agent.role = agent.role or role
+                yield agent
+
+    def terms(self, name: str) -> License | None:
+        """Return the first licence of texts and of ``{id, uri, title, text}``."""
+        return next(filter(None, (self._terms(*given) for given in self.many(name))), None)
+
+    def _terms(self, where: str, value: Any) -> License | None:
+        if isinstance(value, dict):
+            node = self.node(where, value)
+            id_, text = node.text("id"), node.markdown("text")
+            if found := license_of(id_, node.link("uri"), node.text("title")):
+                found.text = found.text or text
+                return found
+        else:
+            text = self.as_text(where, value)
+        return stated(text, address[0] if (address := ADDRESS.search(text)) else None) if text else None
+
+
+def _stamp(record: Normaliser, name: str) -> str | None:
+    """Return the source's own stamp, letter for letter."""
+    value = record.value(name)
+    return value if isinstance(value, str) else record.text(name)
+
+
+def _period(record: Normaliser, name: str) -> Period | None:
+    """Return a period; what is none is a flaw."""
+    value = record.value(name)
+    if isinstance(value, dict) and not any(value.values()):  # {start: null, end: null} of a declaration
+        return None
+    found = period_of(value)
+    if not found and record.text(name):
+        record.flaw(f"{record.path}{name} is no period", name)
+    return found
+
+
+def _size(record: Normaliser, name: str) -> int | None:
+    value = record.value(name)
+    return value if type(value) is int and 0 < value < _LARGEST else record.read(values.size, name) or None
+
+
+def _relations(record: Normaliser, name: str) -> list[Relation]:
+    """Return the relations of texts and of ``{role, uri, title}``."""
+    nodes = record.nodes(name, text=lambda text: {"uri": text})
+    found = (relation(each.text("uri") or "", each.text("role") or "relation", each.text("title")) for each in nodes)
+    return [each for each in islice(found, _MOST_AGENTS) if each]
+
+
+def _services(record: Normaliser, name: str) -> list[Service]:
+    """Return the services of addresses and of objects with the fields of `Service`."""
+    nodes = islice(record.nodes(name, text=lambda text: {"endpoint_url": text}), _MOST_AGENTS)
+    found = [Service(**_made(each, Service)) for each in nodes]
+    return [each for each in found if each.uri or each.title or each.endpoint_url]
+
+
+def _made(node: Normaliser, item: type) -> dict[str, Any]:
+    """Return the fields of an object, in the form that items have."""
+    return {name: _READERS[spec.kind](node, name) for name, spec in specs(item).items() if node.fields.get(name)}
+
+
+_READERS: dict[str, Callable[[Normaliser, str], Any]] = {
+    **dict.fromkeys(("text", "reference"), LinkedRecord.text),
+    "email": LinkedRecord.email,
+    "markdown": Normaliser.markdown,
+    "moment": Normaliser.moment,
+    "stamp": _stamp,
+    "iri": lambda record, name: iri_of(record.text(name)),  # of the web, or a URN
+    "address": Normaliser.link,
+    **dict.fromkeys(("addresses", "references"), Normaliser.references),
+    "labels": Normaliser.labels,
+    "languages": lambda record, name: languages(record.texts(name)),
+    "code": lambda record, name: record.read(code, name),
+    "frequency": lambda record, name: record.read(frequency, name),
+    "metres": lambda record, name: record.read(metres, name),
+    "duration": lambda record, name: record.read(duration, name),
+    "size": _size,
+    "checksum": lambda record, name: checksum_of(record.value(name)),
+    "license": Normaliser.terms,
+    "period": _period,
+    "places": places,
+    "agent": lambda record, name: next(record.people(name, name), None),
+    "agents": Normaliser.contacts,
+    "relations": _relations,
+    "services": _services,
+}
+"""How a field of each kind is read."""
+DATASET = {name: _READERS[spec.kind] for name, spec in specs(Dataset).items()}
+RESOURCE = {name: _READERS[spec.kind] for name, spec in specs(Resource).items()}
 
 
 def portal_of(address: str, declaration: Declaration) -> str:
@@ -244,23 +383,23 @@ class _Values:
         found = self.value(declared.each, view, path, "each")
         parts = [part for part in (found if isinstance(found, list) else [found]) if _is_true(part)]
         if len(parts) > _MOST:
-            note(
-                self.flaws,
-                Flaw(f"{len(parts)} resources, {_MOST} are read: the document has all", "resources", "cut_value"),
-            )
+            said = f"{len(parts)} resources, {_MOST} are read: the document has all"
+            note(self.flaws, Flaw(said, "resources", "cut_value"))
         return parts[:_MOST]
 
     def resources(self) -> Iterator[Resource]:
         declared = enumerate(self.reading.declaration.resources)
         parts = ((one, part) for place, one in declared for part in self.parts(one, place))
-        for position, (one, part) in enumerate(parts):
-            yield self.resource(one, part, position)
+        return (self.resource(one, part, position) for position, (one, part) in enumerate(parts))
 
     def resource(self, declared: Resources, part: Any, position: int) -> Resource:
         path, dataset_id = f"resources[{position}].", self.names["dataset_id"]
         own = _text(self.value(declared.id, part, path, "id")) if declared.id else None
         found = self.found(declared.fields, part, {**self.names, "id": own}, path)
-        fields = with_file_type(Normaliser(found, self.flaws, path).read_all(RESOURCE))
+        fields = Normaliser(found, self.flaws, path).read_all(RESOURCE)
+        address = fields.get("download_url") or fields.get("url")
+        format_, media_type = file_type(fields.get("format"), fields.get("media_type"), address)
+        fields |= {"format": format_, "media_type": media_type}
         return Resource(id=own or fields.get("url") or f"{dataset_id}-{position}", dataset_id=dataset_id, **fields)
 
 
@@ -277,3 +416,43 @@ def _unique(found: list[Resource]) -> list[Resource]:
         one.id = given if number == 1 else f"{given}-{number}"
         own.add(one.id)
     return found
+
+
+logger = logging.getLogger(__name__)
+
+
+def reader(metadata_source: str | None) -> Reader | None:
+    """Return the function that reads the documents of a declaration; ``None`` if there is none of that name.
+
+    A declaration with a mistake reads nothing, and the mistake is logged once.
+    """
+    if not metadata_source or "." in metadata_source or not is_there(metadata_source):
+        return None
+    try:
+        return partial(read, load(metadata_source))
+    except RulesError as error:
+        _log(str(error))
+        return None
+
+
+def volatile(metadata_source: str | None) -> Volatile | None:
+    """Return what a declaration says moves in its records by itself; ``None`` if there is none of that name."""
+    found = reader(metadata_source)
+    return found.args[0].volatile if isinstance(found, partial) else None
+
+
+@cache
+def _log(mistake: str) -> None:
+    logger.warning("%s", mistake)
+
+
+def read(declaration: Declaration, document: Document, source: str, dataset_id: str, metadata_url: str) -> Dataset:
+    """Return the item of a document on disk.
+
+    Raises:
+        ValueError: it is another dataset's.
+    """
+    record = Reading(document, declaration)
+    if record.id != dataset_id:
+        raise ValueError(f"it is not the record of {dataset_id}")
+    return record.dataset(portal_of(metadata_url, declaration), source)

@@ -1,37 +1,45 @@
-"""What a declared listing is asked: the request for a page, and what the page behind an answer is asked by."""
+"""What a declared listing is asked, and what its answers hold: the records, their number, the page behind."""
 
 from __future__ import annotations
 
 import json
+import re
 import sys
+from collections.abc import Mapping
 from copy import deepcopy
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
-from urllib.parse import urlencode
+from urllib.parse import quote, urlencode
 
 from scrapy import Request
 
 from crawlers.exceptions import AnswerError
-from crawlers.kinds.api import answers
-from crawlers.kinds.api.declaration import PLACES, Variable
+from crawlers.kinds.api.declaration import PLACES, Header, Variable
 from crawlers.kinds.api.mapping import portal_names
 from crawlers.listing.crawl import Crawl
 from crawlers.records.addresses import absolute, host
 from crawlers.records.moment import moment
+from crawlers.safety import strict_json
+from crawlers.safety.redact import one_line
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
 
     from scrapy.http import Response
 
     from crawlers.items import Dataset
-    from crawlers.kinds.api.declaration import Declaration, Values
+    from crawlers.kinds.api.declaration import Declaration, Listing, Sought, Values
     from crawlers.kinds.api.expressions import Template
     from crawlers.kinds.api.mapping import Reading
     from crawlers.listing.walk import Walk
 
     Pair = tuple[str, Any]
 
+Headers = Mapping[str, str]
+"""The headers of an answer, by their names in small letters."""
+NONE: Headers = {}
+_SHOWN = 200
+_LONGEST = 64 * 1024
 SIZES = (100, 25, 5, 1)
 """How many records are requested where more fail."""
 
@@ -126,7 +134,7 @@ class Answer(NamedTuple):
     page: Any
     records: list[Reading]
     url: str
-    headers: answers.Headers = answers.NONE
+    headers: Headers = NONE
 
 
 class Query:
@@ -227,55 +235,42 @@ class Query:
         ask = walk.ask
         if ask.at is not None and self.paging.kind == "next":
             return Request(ask.at, headers=self.headers(), **keywords)
-        query = [] if self._is_elsewhere(ask) else list(_pairs(self.listing.params, self.values))
-        asked = [*self._parameters(walk), *self._conditions(ask, since).items()]
+        at = self.paging.first + self.place(walk) if self.paging.kind in PLACES else ask.at
+        asked = [(self.paging.param, at)] if self.paging.param and at is not None else []
+        if ask.at is not None and self.paging.url:
+            address, query = self.address(self.paging.url), []
+        else:
+            place = {self.paging.kind: at} if self.paging.kind in PLACES else {}
+            address = str(self.listing.url.address(self.values | place))
+            query = list(_pairs(self.listing.params, self.values))
+            asked += [(self.paging.size.param, self.size(walk))] if self.paging.size else []
+            asked += self._conditions(ask, since).items()
         if self.listing.body is None:
             names = {name for name, _ in asked}
             pairs = [*(pair for pair in query if pair[0] not in names), *asked]
-            return Request(_url(self._url(walk), pairs), headers=self.headers(), **keywords)
+            return Request(_url(address, pairs), headers=self.headers(), **keywords)
         body = deepcopy(dict(self.listing.body))
-        for place, value in asked:
-            _put(body, place.split("."), value)
+        for path, value in asked:
+            *tables, name = path.split(".")
+            table: Any = body
+            for part in tables:  # those on the way are made
+                table = table.setdefault(part, {})
+            table[name] = value
         headers = {"Content-Type": "application/json"} | self.headers()
-        return Request(_url(self._url(walk), query), method="POST", headers=headers, body=json.dumps(body), **keywords)
-
-    def _is_elsewhere(self, ask: Ask) -> bool:
-        return ask.at is not None and self.paging.url is not None
-
-    def _url(self, walk: Walk[Ask]) -> str:
-        if self.paging.url and self._is_elsewhere(walk.ask):
-            return self.address(self.paging.url)
-        place = {self.paging.kind: self.paging.first + self.place(walk)} if self.paging.kind in PLACES else {}
-        return str(self.listing.url.address(self.values | place))
-
-    def _parameters(self, walk: Walk[Ask]) -> list[Pair]:
-        """Return the parameters that say which page is meant."""
-        pairs: list[Pair] = []
-        if self.paging.kind in PLACES:
-            pairs += [(self.paging.param, self.paging.first + self.place(walk))] if self.paging.param else []
-        elif walk.ask.at is not None:
-            pairs.append((str(self.paging.param), walk.ask.at))
-        if self.paging.size and not self._is_elsewhere(walk.ask):
-            pairs.append((self.paging.size.param, self.size(walk)))
-        return pairs
+        return Request(_url(address, query), method="POST", headers=headers, body=json.dumps(body), **keywords)
 
     def _conditions(self, ask: Ask, since: str) -> dict[str, str]:
         """Return the conditions of a section by parameter, each joined to what the parameter has already."""
         found: dict[str, list[str]] = {}
-        if self._is_elsewhere(ask):
-            return {}
         since = ask.begun if ask.section == "recent" else since
         conditions = list(_pairs(self.listing.since, self.values | moments(since))) if since else []
-        for name, value in [*conditions, *self._bound(ask)]:
+        restart = self.listing.window.restart if self.listing.window else None
+        if restart and ask.section in ("window", "rest"):
+            value = restart.rest if ask.section == "rest" else restart.value.fill({"seen": ask.bound})
+            conditions.append((restart.param, str(value)))
+        for name, value in conditions:
             found.setdefault(name, []).append(value)
         return {name: (self.listing.join or " ").join([*self._given(name), *parts]) for name, parts in found.items()}
-
-    def _bound(self, ask: Ask) -> list[tuple[str, str]]:
-        restart = self.listing.window.restart if self.listing.window else None
-        if restart is None or ask.section not in ("window", "rest"):
-            return []
-        value = restart.rest if ask.section == "rest" else restart.value.fill({"seen": ask.bound})
-        return [(restart.param, str(value))]
 
     def _given(self, name: str) -> list[str]:
         """Return what a parameter has in every section: of the query, or of the body."""
@@ -315,13 +310,13 @@ class Query:
             case "next":
                 return self._next(answer)
             case "token" if count or self.paging.more:
-                return answers.text(answer.page, self.paging.token, answer.headers)
+                return text(answer.page, self.paging.token, answer.headers)
             case "last-id" | "search-after" if count:
                 return self._last(answer.records)
         return None
 
     def _next(self, answer: Answer) -> str | None:
-        link = answers.text(answer.page, self.listing.next, answer.headers)
+        link = text(answer.page, self.listing.next, answer.headers)
         if link is None:
             return None
         found = absolute(link, answer.url)
@@ -399,9 +394,108 @@ def _url(address: str, pairs: list[Pair]) -> str:
     return f"{address}{'&' if '?' in address else '?'}{urlencode(pairs)}"
 
 
-def _put(body: dict[str, Any], path: list[str], value: Any) -> None:
-    """Set what is at a place of a body; tables on the way are made."""
-    *tables, name = path
-    for part in tables:
-        body = body.setdefault(part, {})
-    body[name] = value
+# What an answer holds, by its declaration
+
+
+def records(page: Any, listing: Listing) -> list[Any] | None:
+    """Return the records of a page; ``None`` if it has no list where they should be."""
+    found = listing.records.find(page)
+    return found if isinstance(found, list) else None
+
+
+def total(page: Any, wanted: Sought | None, headers: Headers = NONE) -> int | None:
+    """Return how many records there are in all; ``None`` if that is unknown. It may be a text, or 20.0."""
+    found = _found(page, wanted, headers)
+    if isinstance(found, float) and found.is_integer() and found < 1e15:
+        found = int(found)
+    if isinstance(found, str) and re.fullmatch(r"\s*[0-9]{1,15}\s*", found):
+        return int(found)
+    return found if isinstance(found, int) and not isinstance(found, bool) and found >= 0 else None
+
+
+def text(page: Any, wanted: Sought | None, headers: Headers = NONE) -> str | None:
+    """Return a text or a number that an answer has, as a text: a link, a token."""
+    found = _found(page, wanted, headers)
+    if isinstance(found, bool) or not isinstance(found, str | int):
+        return None
+    return str(found).strip() or None
+
+
+def _found(page: Any, wanted: Sought | None, headers: Headers) -> Any:
+    if wanted is None:
+        return None
+    return wanted.find(headers) if isinstance(wanted, Header) else wanted.find(page)
+
+
+def inside(value: Any) -> Iterator[Any]:
+    """Yield a JSON value and all that is in it, at any depth."""
+    waiting = [value]
+    while waiting:
+        found = waiting.pop()
+        yield found
+        if isinstance(found, dict | list):
+            waiting += found.values() if isinstance(found, dict) else found
+
+
+def headers(response: Any) -> Headers:
+    """Return the headers of an answer, by their names in small letters."""
+    return {str(name).lower(): value for name, value in response.headers.to_unicode_dict().items()}
+
+
+def worded(error: AnswerError, body: bytes, listing: Listing) -> AnswerError:
+    """Return an error with what the body of the refusal says."""
+    try:
+        page = strict_json.loads(body[:_LONGEST])
+    except ValueError:
+        return error
+    found = refusal(page, listing) if listing.error is not None else None
+    message = page.get("message") if isinstance(page, dict) else None
+    said = envelope_error(page) or found or (f"it says {message[:_SHOWN]!r}" if isinstance(message, str) else None)
+    return AnswerError(error.kind, f"{error}: {said}") if said else error
+
+
+def refusal(page: Any, listing: Listing) -> str | None:
+    """Return what a page says is wrong; ``None`` if it is a good one."""
+    said = listing.error.find(page) if listing.error else None
+    if said not in (None, "", [], {}, False):
+        return f"it says {str(said)[:_SHOWN]!r}"
+    if listing.ok is not None and listing.ok.find(page) is not True:
+        return f"it is not ok: {listing.ok.text}"
+    return None
+
+
+def envelope_error(page: Any) -> str | None:
+    """Return what an answer says that is nothing but an error, as Socrata, Elasticsearch and many others write it.
+
+    >>> envelope_error({"error": True, "message": "no such domain"}), envelope_error({"error": None, "results": []})
+    ("it says 'no such domain'", None)
+    """
+    said = page.get("error") if isinstance(page, dict) else None
+    if not said:
+        return None
+    causes = said.get("root_cause") if isinstance(said, dict) else None
+    cause = causes[0] if isinstance(causes, list) and causes and isinstance(causes[0], dict) else said
+    words = (cause.get("reason") or cause.get("message")) if isinstance(cause, dict) else None
+    told = words or page.get("message") or said
+    return f"it says {str(told)[:200]!r}"
+
+
+def collections(content: Any, declaration: Declaration, root: str) -> list[str]:
+    """Return the addresses of the collections that a server has, each a portal of its own.
+
+    Args:
+        content: the JSON of its list of collections.
+        root: the server's address.
+    """
+    expression = declaration.recognise.collections
+    found = expression.find(content) if expression else None
+    names = [name for name in found if isinstance(name, str)] if isinstance(found, list) else []
+    return [f"{root}/collections/{quote(name, safe=':')}" for name in names]
+
+
+def choice(addresses: list[str], declaration: Declaration) -> str:
+    """Return the sentence that asks for one of a server's collections; without a full stop."""
+    count = f"{len(addresses)} {'collection' if len(addresses) == 1 else 'collections'}"
+    asks = "name it" if len(addresses) == 1 else "name one of them"
+    what = f"this is the root of a server, which has {count} of {declaration.title}"
+    return one_line(f"{what}: {asks}: {', '.join(addresses[:10])}", 1000)

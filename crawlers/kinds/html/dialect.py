@@ -42,6 +42,9 @@ _LOOKED_AT = 50  # pages of a listing that are looked at again where they seem t
 _MOST_STRANGERS = 100  # error lines for one page
 _FRAME = 50  # links of the first page
 _IDLE = 3  # times that a button is pressed in vain
+_RENEWALS = 3  # times that a process begins a listing again whose session seems to end
+_ENDED = frozenset((400, 401, 403, 405, 409, 412, 419, 422, 440, 498, 500))
+"""Statuses that servers give for a token or a session that they do not know."""
 _OF_TURNS = ("kind", "xpath", "script", "first", "step", "wait")
 _ENDS = {
     "button": ("gone", "disabled"),
@@ -183,11 +186,6 @@ def _in_browser(way: Paging, times: int) -> dict[str, Any]:
 # The listings
 
 
-def _is_another_page(fault: Fault) -> bool:
-    """Return whether a later page is a login, or an error page that came with HTTP 200."""
-    return fault.error.kind == "no_datasets" and not fault.is_first
-
-
 class LinkedDatasets(Dialect[A]):
     """Lists of links to datasets' pages.
 
@@ -243,7 +241,7 @@ class Listings(LinkedDatasets[Ask]):
     asks = Ask
     ladder: ClassVar[tuple[Rung, ...]] = (
         Instead("session", most=1000),
-        Again(when=_is_another_page),
+        Again(when=lambda fault: fault.error.kind == "no_datasets" and not fault.is_first),  # a login, an error page
         Instead("past", most=1000),
     )
 
@@ -528,6 +526,8 @@ class _Reading:
     def _conclude(self, *, is_indexed: bool) -> None:
         """Note what contradicts that the last page was the last one."""
         walk, here, name, kind = self.walk, self.here, self.walk.name, self.paging.kind
+        is_steady = not (walk.has_moved or self.has_moved)  # or the second look saw the pages in the first one's order
+        is_steady = is_steady or here.digests == (self.ask.before or ())[: len(here.digests)]
         if here.gap and here.gap > 1 and self.paging.is_promised:
             self._fail("paging", f"{name} leads to a page {here.gap} that lists no dataset")
         elif here.gap == 1 and not walk.above and len(self.site.start) > 1 and not is_indexed:
@@ -535,7 +535,7 @@ class _Reading:
         elif walk.came + len(self.links) < walk.reached:
             message = f"{name} listed {walk.reached} datasets before its session ended, and {walk.came} after"
             self._fail("paging", message)
-        elif walk.lap > 1 and not self._is_steady() and not self.is_all:
+        elif walk.lap > 1 and not is_steady and not self.is_all:
             message = f"{name} lists its {self.seen} datasets in another order on each look: some may be missing"
             self._fail("paging", message)
         elif kind != "none":
@@ -556,24 +556,17 @@ class _Reading:
         start, came = self.ask.start, self.walk.came
         return unread.left(self.shown, self.site, read, start=start, came=came, is_counted=offered > 1)
 
-    def _is_steady(self) -> bool:
-        """Return whether the second look saw the pages in an order, or the first one's."""
-        has_moved = self.walk.has_moved or self.has_moved
-        return not has_moved or self.here.digests == (self.ask.before or ())[: len(self.here.digests)]
-
-
-_ENDED = frozenset((400, 401, 403, 405, 409, 412, 419, 422, 440, 498, 500))
-"""Statuses that servers give for a token or a session that they do not know."""
-_RENEWALS = 3
-"""How often a process begins a listing again whose session seems to end."""
-
 
 class SessionError(AnswerError):
     """The session that a page is of has ended."""
 
 
 class Search:
-    """Sends the form that listings are behind, and knows when its session has ended.
+    """Sends the form that listings are behind, filled in by the rules, and knows when its session has ended.
+
+    The form's token and the cookies are of one session. When that has ended, or another process had it, the form is
+    read again, and the listing with it; datasets that are known are not requested twice. A listing is in one session
+    at a time: what an earlier one still brings is dropped.
 
     Attributes:
         rule: what the rules say of the form.

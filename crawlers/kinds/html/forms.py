@@ -17,7 +17,7 @@ from urllib.parse import unquote
 from crawlers.exceptions import AnswerError
 from crawlers.kinds.html import words
 from crawlers.kinds.html.links import charset, codec, outermost
-from crawlers.kinds.html.paging import PAGER, best, cell_of, is_in, is_off, page_number, texts
+from crawlers.kinds.html.paging import PAGER, Turner, best, cell_of, is_in, is_off, page_number, texts
 from crawlers.records.html_page import text
 
 if TYPE_CHECKING:
@@ -93,7 +93,8 @@ def filled(
     if (url := page.absolute(target) if target else page.url) is None:
         return None
     pairs = changed(entries(page, form, None if is_scripted else button), changes)
-    written = _accepted(form) or charset(page)
+    accepted = (form.get("accept-charset") or "")[:200].split()
+    written = next(filter(None, map(codec, accepted)), None) or charset(page)
     if _attribute(form, button, "method").strip().lower() != "post":
         return Form(f"{url.partition('?')[0]}?{_encoded(pairs, written).decode()}", b"")
     is_in_parts = is_multipart and _attribute(form, button, "enctype").strip().lower() == _MULTIPART
@@ -112,10 +113,13 @@ def entries(page: Page, form: Any, button: Any | None = None) -> Iterator[tuple[
         element for fieldset in outermost(page.find("//fieldset[@disabled]")) for element in fieldset.iter(*_FIELDS)
     }
     for element in fields(page, form):
-        if element is button:
-            yield from _button(element)
-        elif element.get("name") and element.get("disabled") is None and element not in disabled:
-            yield from ((element.get("name"), value) for value in _sent(element))
+        name, is_clicked = element.get("name") or "", element is button
+        if is_clicked and (element.get("type") or "").lower() == "image":
+            yield from ((f"{name}.{place}" if name else place, "0") for place in ("x", "y"))
+        elif is_clicked:
+            yield from [(name, element.get("value") or "")] if name else []
+        elif name and element.get("disabled") is None and element not in disabled:
+            yield from ((name, value) for value in _sent(element))
 
 
 def fields(page: Page, form: Any) -> Iterator[Any]:
@@ -149,13 +153,6 @@ def changed(pairs: Iterable[tuple[str, str]], changes: Iterable[tuple[str, str |
 # What each element sends
 
 
-def _button(element: Any) -> list[tuple[str, str]]:
-    name = element.get("name") or ""
-    if (element.get("type") or "").lower() == "image":
-        return [(f"{name}.{place}" if name else place, "0") for place in ("x", "y")]
-    return [(name, element.get("value") or "")] if name else []
-
-
 def _sent(element: Any) -> list[str]:
     if element.tag == "select":
         return _options(element)
@@ -185,10 +182,6 @@ def value_of(option: Any) -> str:
 
 
 # How it is written
-
-
-def _accepted(form: Any) -> str | None:
-    return next((name for part in (form.get("accept-charset") or "")[:200].split() if (name := codec(part))), None)
 
 
 def _encoded(pairs: Iterable[tuple[str, str]], encoding: str) -> bytes:
@@ -223,7 +216,7 @@ def _multipart(url: str, pairs: Iterable[tuple[str, str]], encoding: str) -> For
 
 
 @dataclass(frozen=True, slots=True)
-class _Control:
+class _Control(Turner):
     """What a click on an element posts.
 
     Args:
@@ -231,19 +224,9 @@ class _Control:
         action: where to, if not to the form's own address.
     """
 
-    element: Any
-    texts: tuple[str, ...]
     target: str = ""
     argument: str = ""
     action: str = ""
-
-    @property
-    def number(self) -> int | None:
-        return next((item for item in map(page_number, self.texts) if item is not None), None)
-
-    @property
-    def is_dots(self) -> bool:
-        return any(text in words.ELLIPSIS for text in self.texts)
 
     @property
     def page(self) -> str:
@@ -297,7 +280,7 @@ def _chosen(page: Page, paging: Paging, number: int) -> _Control | None:
         return best(controls, paging.text)
     if paging.xpath is not None and len(controls) == 1 and controls[0].element in roots:
         only = controls[0]  # if its text says nothing about where it leads, the selector decides
-        if only.number is None and not only.is_dots and not any(map(words.says_back, only.texts)):
+        if only.number is None and not only.is_dots and not only.leads_back:
             return only
     rows = _rows(controls)
     return (
@@ -406,15 +389,14 @@ def _bare(text: str | None) -> Iterator[int]:
 
 def _next(controls: Sequence[_Control]) -> _Control | None:
     """Return the control with "next" as a word or sign; more than two such belong to the list, not to a pager."""
-    forward = [control for control in controls if not any(map(words.says_back, control.texts))]
-    for found in (
-        [item for item in forward if any(map(words.says_next, item.texts))],
-        [item for item in forward if words.SINGLE.intersection(item.texts)],
-        [item for item in forward if words.DOUBLE.intersection(item.texts)],
-    ):
-        if found:
-            return found[0] if len(found) <= 2 else None
-    return None
+    forward = [control for control in controls if not control.leads_back]
+    ranks = (
+        [control for control in forward if control.says_next],
+        [control for control in forward if words.SINGLE.intersection(control.texts)],
+        [control for control in forward if words.DOUBLE.intersection(control.texts)],
+    )
+    found = next(filter(None, ranks), [])
+    return found[0] if 0 < len(found) <= 2 else None
 
 
 def _dots(rows: Iterable[_Row], number: int) -> _Control | None:

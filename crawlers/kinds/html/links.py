@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from functools import cache, lru_cache
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote_plus, urlsplit, urlunsplit
 
-import re2
 from w3lib.url import canonicalize_url
 
+from crawlers.kinds.html.rules import compiled
 from crawlers.safety import bounds
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ def chosen(addresses: Iterable[str], rules: Rules, encoding: str = "utf-8") -> l
     """Return the addresses, for example of a sitemap, that match ``links.pattern``."""
     pattern = rules.links.pattern
     urls = dict.fromkeys(canonical(address, rules.links.drop, encoding) for address in addresses)
-    return [Link(url, dataset_id(url, rules)) for url in urls if pattern is None or _re(pattern).search(url)]
+    return [Link(url, dataset_id(url, rules)) for url in urls if pattern is None or compiled(pattern).search(url)]
 
 
 def follow_links(page: Page, rules: Rules) -> list[str]:
@@ -90,13 +90,13 @@ def dataset_id(url: str, rules: Rules) -> str:
     Without a match the address itself is the id, its parameters in order: to Scrapy, too, addresses that differ only
     in that are the same.
     """
-    found = _re(rules.links.id).search(url) if rules.links.id else None
+    found = compiled(rules.links.id).search(url) if rules.links.id else None
     return str((found and (found[1] if found.re.groups else found[0])) or canonicalize_url(url))
 
 
 def has_no_id(url: str, rules: Rules) -> bool:
     """Return whether ``links.id`` finds none in a canonical address."""
-    return bool(rules.links.id) and not _re(rules.links.id).search(url)
+    return bool(rules.links.id) and not compiled(rules.links.id).search(url)
 
 
 # Addresses
@@ -120,20 +120,10 @@ def canonical(url: str, drop: Iterable[str] = (), encoding: str = "utf-8") -> st
     parts = urlsplit(url)
     path = _COOKIELESS.sub("", _PATH_SESSION.sub("", parts.path.replace("\\", "/")))
     query = "&".join(_kept(parts.query, frozenset(drop)))
-    return urlunsplit(
-        (
-            parts.scheme.lower(),
-            _host(parts.scheme.lower(), parts.hostname or "", parts.port),
-            _without_dots(_written(path, "utf-8")) or "/",
-            _written(query, encoding),
-            "",
-        )
-    )
-
-
-def _host(scheme: str, name: str, port: int | None) -> str:
-    name = f"[{name}]" if ":" in name else _ascii(name)
-    return name if port in (None, _PORTS.get(scheme)) else f"{name}:{port}"
+    scheme, name = parts.scheme.lower(), parts.hostname or ""
+    host = f"[{name}]" if ":" in name else _ascii(name)
+    host = host if parts.port in (None, _PORTS.get(scheme)) else f"{host}:{parts.port}"
+    return urlunsplit((scheme, host, _without_dots(_written(path, "utf-8")) or "/", _written(query, encoding), ""))
 
 
 @lru_cache(maxsize=1024)
@@ -148,17 +138,16 @@ def _kept(query: str, drop: frozenset[str]) -> Iterator[str]:
     for pair in query.split("&"):
         name, _, value = pair.partition("=")
         name = unquote_plus(name)
-        if pair and name not in drop and not _is_session(name, value):
+        is_session = _SESSION.fullmatch(name) or (_PERHAPS_SESSION.fullmatch(name) and _TOKEN.fullmatch(value))
+        if pair and name not in drop and not is_session:
             yield pair
-
-
-def _is_session(name: str, value: str) -> bool:
-    return bool(_SESSION.fullmatch(name) or (_PERHAPS_SESSION.fullmatch(name) and _TOKEN.fullmatch(value)))
 
 
 def _written(part: str, encoding: str) -> str:
     part = _PERCENT.sub(_percent, part) if "%" in part else part
-    return _UNWRITABLE.sub(lambda found: _encoded(found[0], encoding), part)
+    return _UNWRITABLE.sub(
+        lambda found: "".join(f"%{byte:02X}" for byte in found[0].encode(encoding, "xmlcharrefreplace")), part
+    )
 
 
 def _percent(found: re.Match[str]) -> str:
@@ -166,10 +155,6 @@ def _percent(found: re.Match[str]) -> str:
         return "%25"
     letter = chr(int(found[1], 16))
     return letter if letter in _UNRESERVED else found[0].upper()
-
-
-def _encoded(text: str, encoding: str) -> str:
-    return "".join(f"%{byte:02X}" for byte in text.encode(encoding, "xmlcharrefreplace"))
 
 
 def _without_dots(path: str) -> str:
@@ -222,8 +207,7 @@ def codec(name: str) -> str | None:
 def _addresses(page: Page, xpath: str | None) -> Iterator[str]:
     for number, href in enumerate(_hrefs(page, xpath), 1):
         bounds.RECORDS.check(number)
-        address = page.absolute(href.replace("\\", "/"))
-        if address is not None:
+        if (address := page.absolute(href.replace("\\", "/"))) is not None:
             yield address
 
 
@@ -248,8 +232,3 @@ def outermost(found: Iterable[Any]) -> Iterator[Any]:
         elif item in waiting:
             yield item
             waiting.difference_update(item.iter())
-
-
-@cache
-def _re(pattern: str) -> Any:
-    return re2.compile(pattern)

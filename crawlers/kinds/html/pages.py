@@ -72,8 +72,11 @@ class DatasetPages:
             modified: the day its page last changed, if the listing states it.
         """
         known = self.crawl.opened_index().documents.get("dataset", link.id, None) if self.crawl.args["since"] else None
-        is_there = known is not None and known.status != "withdrawn"
-        stamp = self._valid_stamp(known.file, known.metadata_modified) if known and is_there else ""
+        stamp = ""  # of the version on disk; none if the file is gone, or other rules read it
+        if known and known.status != "withdrawn":
+            document = strict_json.of_file(self.crawl.opened_index().folder, known.file)
+            valid = (known.metadata_modified or "").rpartition("#")[0]
+            stamp = valid if known.metadata_modified == self._stamp(valid, document) else ""
         dated, _, validator = stamp.partition(" ") if stamp.startswith("lastmod=") else ("", "", stamp)
         if modified and dated == f"lastmod={modified}":
             self._settle_unchanged(link.id)
@@ -87,10 +90,9 @@ class DatasetPages:
             request = request.replace(headers={**request.headers, name: validator}, meta=meta)
         yield request
 
-    def request(self, url: str, dataset_id: str, callback: Any, errback: Any, **meta: Any) -> Request:
+    def request(self, url: str, dataset_id: str, callback: Any, errback: Any) -> Request:
         """Return the request for a dataset's page."""
-        if "datasets" in self.site.browser:
-            meta["browser"] = {"kind": None, "times": 0}
+        meta = {"browser": {"kind": None, "times": 0}} if "datasets" in self.site.browser else {}
         return Request(url, callback=callback, errback=errback, cb_kwargs={"dataset_id": dataset_id}, meta=meta)
 
     def dataset_failed(self, failure: Failure) -> None:
@@ -100,11 +102,6 @@ class DatasetPages:
         self.crawl.failed("fetch", error, request, http_status=status, **subject)
 
     # What has not changed
-
-    def _valid_stamp(self, file: str, stamp: str | None) -> str:
-        """Return what identifies the version of the page on disk; "" if the file is gone, or other rules read it."""
-        document, known = strict_json.of_file(self.crawl.opened_index().folder, file), (stamp or "").rpartition("#")[0]
-        return known if stamp == self._stamp(known, document) else ""
 
     def _settle_unchanged(self, dataset_id: str) -> None:
         """Count a dataset as unchanged; what this run itself wrote before it was killed keeps its status."""
@@ -297,23 +294,17 @@ class LinkedRDF:
 
         RDF that can't be read is a flaw of that item.
         """
-        dataset_id = about["dataset_id"]
-        if self._has_rdf(dataset_id):
+        dataset_id, index = about["dataset_id"], self.crawl.opened_index()
+        known = index.documents.get("dataset", dataset_id, None)
+        kept = known if known and known.status != "withdrawn" else None
+        document = strict_json.of_file(index.folder, kept.file) if kept else None
+        if isinstance(document, dict) and "rdf" in document:  # which a new one would lack
             self.crawl.failed(stage, error, request, http_status=status, dataset_id=dataset_id, missing="dataset")
             return
         if error.kind == "invalid_rdf":
             error = AnswerError("unreadable_statement", f"the RDF that the page links to can't be read: {error}")
         self.crawl.failed(stage, error, request, http_status=status, dataset_id=dataset_id, field="rdf")
         yield from self.items(request, **about)
-
-    def _has_rdf(self, dataset_id: str) -> bool:
-        """Return whether the dataset's document on disk has RDF, which a new one would lack."""
-        index = self.crawl.opened_index()
-        known = index.documents.get("dataset", dataset_id, None)
-        if known is None or known.status == "withdrawn":
-            return False
-        document = strict_json.of_file(index.folder, known.file)
-        return isinstance(document, dict) and "rdf" in document
 
 
 async def description(

@@ -156,14 +156,14 @@ def _with(query: str, name: str, number: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Anchor:
-    """
+class Turner:
+    """A link or button that may turn the page.
+
     Args:
         texts: its text, label and title, and the names of its images.
     """
 
     element: Any
-    address: str
     texts: tuple[str, ...]
 
     @property
@@ -178,6 +178,19 @@ class Anchor:
     @property
     def leads_back(self) -> bool:
         return any(map(words.says_back, self.texts))
+
+    @property
+    def says_next(self) -> bool:
+        return any(map(words.says_next, self.texts))
+
+    @property
+    def is_dots(self) -> bool:
+        return not words.ELLIPSIS.isdisjoint(self.texts)
+
+
+@dataclass(frozen=True, slots=True)
+class Anchor(Turner):
+    address: str
 
 
 def anchors(page: Page, root: Any) -> Iterable[Anchor]:
@@ -198,7 +211,7 @@ def _anchors(page: Page, root: Any) -> Iterator[Anchor]:
             continue
         address = page.absolute(found.replace("\\", "/"))
         if address is not None and canonical(address) != here:
-            yield Anchor(element, address, texts(element))
+            yield Anchor(element, texts(element), address)
 
 
 def href(element: Any) -> str:
@@ -255,8 +268,8 @@ def _within(page: Page, found: Any, wanted: str | None) -> str | None:
         return link.address if (link := best(links, wanted)) else None
     if len(links) == 1 and (links[0].element is found or found.tag in ("span", "i", "img")):
         return links[0].address
-    left = [link for link in links if not link.leads_back and link.number is None]
-    return _by_text(page, links) or (left[0].address if len({link.address for link in left}) == 1 else None)
+    left = _agreed([link for link in links if not link.leads_back and link.number is None])
+    return _by_text(page, links) or (left.address if left else None)
 
 
 def best(items: Iterable[Any], wanted: str) -> Any | None:
@@ -273,7 +286,7 @@ def _by_text(page: Page, links: Sequence[Anchor]) -> str | None:
     """
     forward = [link for link in links if not link.leads_back]
     ranks: tuple[Callable[[Anchor], bool], ...] = (
-        lambda link: any(words.says_next(shown) for shown in link.texts),
+        lambda link: link.says_next,
         lambda link: link.text in words.SINGLE,
         lambda link: link.text in words.DOUBLE,
         lambda link: not words.plain(link.text) and not any(map(str.isdigit, link.text)) and has_next_class(link),
@@ -281,10 +294,14 @@ def _by_text(page: Page, links: Sequence[Anchor]) -> str | None:
     found = next(filter(None, ([link for link in forward if rank(link)] for rank in ranks)), [])
     path = urlsplit(page.url).path
     in_pager = [link for link in found if is_in(link.element, PAGER)]
-    for some in (found, in_pager, [link for link in in_pager or found if urlsplit(link.address).path == path]):
-        if len({link.address for link in some}) == 1:
-            return some[0].address
-    return None
+    at_path = [link for link in in_pager or found if urlsplit(link.address).path == path]
+    agreed = _agreed(found, in_pager, at_path)
+    return agreed.address if agreed else None
+
+
+def _agreed(*groups: Sequence[Anchor]) -> Anchor | None:
+    """Return the first link of the first group whose links lead to one address."""
+    return next((some[0] for some in groups if len({link.address for link in some}) == 1), None)
 
 
 def has_next_class(link: Anchor) -> bool:
@@ -323,10 +340,7 @@ def cursor_link(page: Page, link_text: str) -> Anchor | None:
     if link_text:
         return next((link for link in found if link.text == link_text), None)
     in_pager = [link for link in found if is_in(link.element, PAGER) or _is_called(link)]
-    for some in (found, in_pager):
-        if len({link.address for link in some}) == 1 and some[0].text:
-            return some[0]
-    return None
+    return next((link for link in map(_agreed, (found, in_pager)) if link and link.text), None)
 
 
 def leads_on(page: Page, link: Anchor) -> bool:
@@ -453,7 +467,7 @@ def _dots(links: Sequence[Anchor], numbered: Sequence[tuple[int, Anchor]], numbe
     if last is None or highest >= number:
         return None
     at = next(at for at, link in enumerate(links) if link.element is last.element)
-    behind = [link for link in links[at + 1 : at + 3] if any(shown in words.ELLIPSIS for shown in link.texts)]
+    behind = [link for link in links[at + 1 : at + 3] if link.is_dots]
     return behind[0].address if behind else None
 
 

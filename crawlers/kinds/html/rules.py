@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Literal, get_args
 from urllib.parse import urljoin, urlsplit
 
@@ -406,10 +407,7 @@ def _resources(table: Table | None) -> Resources | None:
 
 
 def _agree(rules: Rules) -> None:
-    """
-    Raises:
-        RulesError: two parts contradict each other.
-    """
+    """Refuse two parts that contradict each other."""
     if rules.paging.kind in ("button", "buttons", "scroll", "script") and "listing" not in rules.browser:
         raise RulesError(f'paging.{rules.paging.kind} is done by a browser: it needs browser = "listing".')
     if rules.paging.kind in ("postback", "sitemap") and "listing" in rules.browser:
@@ -496,10 +494,6 @@ def _check_address(text: str, where: str) -> None:
 
 
 def _field_rules(table: Table | None, known: Sequence[str] | None) -> tuple[Rule, ...]:
-    """
-    Args:
-        known: the names there are; any name will do when it is ``None``.
-    """
     if table is None:
         return ()
     found = [name for name in table.left if known is None or name in known]
@@ -627,6 +621,11 @@ def _checked_xpath(xpath: str, where: str) -> str:
     except etree.XPathError as error:  # its syntax; or a function or a prefix that is not known
         raise RulesError(f"{where} is not an XPath: {error}.") from None
     return xpath
+
+
+@lru_cache(maxsize=1024)
+def compiled(pattern: str) -> Any:
+    return re2.compile(pattern)
 
 
 def _pattern(table: Table, key: str) -> str | None:

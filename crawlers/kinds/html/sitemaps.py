@@ -143,11 +143,7 @@ def _lines(data: bytes, url: str, found: Sitemap) -> Iterator[Sitemap]:
 
 
 def _address(text: str, url: str, found: Sitemap, before: int = 0) -> str | None:
-    """Return an absolute address; record what is none as a flaw, up to a few.
-
-    Args:
-        before: how many flaws earlier pieces had.
-    """
+    """Return an absolute address; record what is none as a flaw, up to a few with those before."""
     address = absolute(text, url) if text.strip() and len(text) <= _LONGEST else None
     if address is None and before + len(found.flaws) < _SOME:
         found.flaws.append(f"{text.strip()[:100]!r} is not the address of a page")

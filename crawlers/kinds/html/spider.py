@@ -73,7 +73,10 @@ class HTMLSpider(CatalogueSpider):
         if self.rules is None:
             raise ArgumentError(f"spider {self.name} needs to know the catalogue: -a rules=catalogues/example.toml")
         self.site: Rules = load(toml.needed(self.rules, "The rules"))
-        _check_source(self.site.source)
+        try:
+            source_name(self.site.source or "source")
+        except ValueError as error:
+            raise ArgumentError(f"source = {self.site.source!r} in the rules is not {error}.") from None
         self._own = [name.removeprefix(_FIELD) for name in dir(type(self)) if name.startswith(_FIELD)]
         for name in self._own:
             if name not in FIELDS:
@@ -136,13 +139,6 @@ class HTMLSpider(CatalogueSpider):
         for walk in self.dialect.starts():
             for request in self.lister.begin(walk):
                 yield request
-
-
-def _check_source(name: str | None) -> None:
-    try:
-        source_name(name or "source")
-    except ValueError as error:
-        raise ArgumentError(f"source = {name!r} in the rules is not {error}.") from None
 
 
 class HTML(HTMLSpider):

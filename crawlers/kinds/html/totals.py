@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from functools import cache
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-import re2
-
 from crawlers.kinds.html.mapping.document import Search, read
+from crawlers.kinds.html.rules import compiled
 from crawlers.records.html_page import text
 
 if TYPE_CHECKING:
@@ -62,13 +60,8 @@ def _texts(page: Page, rule: Rule) -> Iterator[str]:
         value = found.get(rule.attr, "") if rule.attr and not isinstance(found, str) else text(found)
         if rule.regex is None:
             yield value
-        elif match := _re(rule.regex).search(value):
+        elif match := compiled(rule.regex).search(value):
             yield (match[1] if match.re.groups else match[0]) or ""
-
-
-@cache
-def _re(pattern: str) -> Any:
-    return re2.compile(pattern)
 
 
 def printed(page: Page, least: int, *, is_one_of_many: bool = False) -> int | None:
@@ -99,14 +92,13 @@ def counts(page: Page) -> Iterator[tuple[Any, int]]:
     """Yield the innermost elements that have a number and a word for datasets, outside rows and menus."""
     known = set()
     for element in islice(page.root.iter(), _MOST):
-        found = _counted(element) if isinstance(element.tag, str) and _has_digit(element) else None
-        if found and found[0] not in known and not _is_elsewhere(found[0]):
+        own = (element.text, *(child.tail for child in element)) if isinstance(element.tag, str) else ()
+        found = _counted(element) if any(any(map(str.isdigit, each)) for each in own if each) else None
+        if not found or found[0] in known or found[0].tag in _INSIDE:
+            continue
+        if next(found[0].iterancestors(*_INSIDE, *_ELSEWHERE), None) is None:
             known.add(found[0])
             yield found
-
-
-def _has_digit(element: Any) -> bool:
-    return any(any(map(str.isdigit, own)) for own in (element.text, *(child.tail for child in element)) if own)
 
 
 def _counted(element: Any) -> tuple[Any, int] | None:
@@ -116,7 +108,9 @@ def _counted(element: Any) -> tuple[Any, int] | None:
         if not shown or len(shown) > _LONGEST:
             return None
         if _WORDS.search(shown):
-            count = None if _is_other(shown) else number(shown) or _of_all(shown)
+            found = [item[0] for item in _NUMBER.finditer(shown)]
+            is_year = len(found) == 1 and bool(_YEAR.fullmatch(found[0]))
+            count = None if is_year or _LIMIT.search(shown) else number(shown) or _of_all(shown)
             return None if count is None else (element, count)
         element = element.getparent()
     return None
@@ -131,16 +125,6 @@ def _of_all(shown: str) -> int | None:
     if len(found) != _OF_TOTAL or not _OF.fullmatch(shown[found[0].end() : found[1].start()]):
         return None
     return int("".join(filter(str.isdigit, found[1][0])))
-
-
-def _is_other(shown: str) -> bool:
-    """Return whether a text's only number is that of a page's length, or a year."""
-    found = [item[0] for item in _NUMBER.finditer(shown)]
-    return bool(_LIMIT.search(shown)) or (len(found) == 1 and bool(_YEAR.fullmatch(found[0])))
-
-
-def _is_elsewhere(element: Any) -> bool:
-    return element.tag in _INSIDE or next(element.iterancestors(*_INSIDE, *_ELSEWHERE), None) is not None
 
 
 def number(text: str) -> int | None:

@@ -12,7 +12,7 @@ from crawlers.records.tables import toml_table
 SINGLE = frozenset(
     ("›", ">", "→", "▶", "►", "▸", "❯", "⟩", "〉", "⏵", "⇒", "➔", "➜", "➡", "chevron_right", "arrow_forward")
 )
-SINGLE_LEFT = frozenset(("‹", "<", "←", "◀", "◄", "◂", "❮", "⟨", "〈"))
+_LEFT = frozenset(("‹", "<", "←", "◀", "◄", "◂", "❮", "⟨", "〈", "«", "<<", "|<", ">|", "⏭", "⏮"))
 DOUBLE = frozenset(("»", ">>", "≫", "››", "⏩", "❯❯"))
 ELLIPSIS = frozenset(("...", "…", ". . .", "[...]", "[…]", "⋯", "··"))
 _LONGEST = 60
@@ -38,34 +38,30 @@ def languages() -> dict[str, dict[str, list[str]]]:
 
 
 @cache
+def _texts(*keys: str) -> tuple[str, ...]:
+    every = languages().values()
+    return tuple(dict.fromkeys(word for key in keys for language in every for word in language.get(key, ())))
+
+
+@cache
+def _plain(*keys: str) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(map(plain, _texts(*keys))))
+
+
 def more() -> tuple[str, ...]:
     """Return what the button says that loads more datasets: "load more" first, then "next"."""
-    return tuple(dict.fromkeys(_listed("more", "next", "older")))
+    return _texts("more", "next", "older")
 
 
-@cache
-def _next() -> tuple[str, ...]:
-    return tuple(dict.fromkeys(map(plain, _listed("next", "older"))))
+def _without_page(text: str) -> str:
+    """Return the words of a text without "page", which stands beside "next" and changes nothing."""
+    return " ".join(word for word in plain(text).split() if word not in _plain("page"))
 
 
-@cache
-def _more() -> tuple[str, ...]:
-    return tuple(dict.fromkeys(map(plain, _listed("more"))))
-
-
-@cache
-def _back() -> frozenset[str]:
-    return frozenset(map(plain, _listed("back", "newer")))
-
-
-@cache
-def _page() -> frozenset[str]:
-    """Return the words that stand beside "next" without a change of what it means."""
-    return frozenset(map(plain, _listed("page")))
-
-
-def _listed(*keys: str) -> list[str]:
-    return [word for key in keys for language in languages().values() for word in language.get(key, ())]
+def _is_one_of(word: str, *keys: str) -> bool:
+    """Return whether a word is nearly one of those."""
+    found = process.extractOne(word, _plain(*keys), scorer=fuzz.ratio, score_cutoff=ALIKE) if word else None
+    return found is not None
 
 
 @lru_cache(maxsize=4096)
@@ -75,14 +71,7 @@ def says_next(text: str) -> bool:
     >>> says_next("Nächste Seite"), says_next("Siguiente »"), says_next("next event"), says_next("Letzte")
     (True, True, False, False)
     """
-    if len(text) > _LONGEST:
-        return False
-    words = plain(text)
-    bare = " ".join(word for word in words.split() if word not in _page())
-    return any(
-        bool(word) and process.extractOne(word, _next(), scorer=fuzz.ratio, score_cutoff=ALIKE) is not None
-        for word in {words, bare}
-    )
+    return len(text) <= _LONGEST and any(_is_one_of(one, "next", "older") for one in {plain(text), _without_page(text)})
 
 
 @lru_cache(maxsize=4096)
@@ -92,13 +81,7 @@ def says_more(text: str) -> bool:
     >>> says_more("Mehr laden ..."), says_more("Load more comments"), says_more("more")
     (True, False, False)
     """
-    word = plain(text) if len(text) <= _LONGEST else ""
-    return bool(word) and process.extractOne(word, _more(), scorer=fuzz.ratio, score_cutoff=ALIKE) is not None
-
-
-@cache
-def _chosen() -> tuple[str, ...]:
-    return tuple(map(plain, _listed("chosen")))
+    return len(text) <= _LONGEST and _is_one_of(plain(text), "more")
 
 
 def says_chosen(text: str) -> bool:
@@ -108,12 +91,7 @@ def says_chosen(text: str) -> bool:
     (True, True, False)
     """
     found = f" {plain(text)}" if len(text) <= _LONGEST else ""
-    return any(f" {word}" in found for word in _chosen())
-
-
-@cache
-def _nothing() -> tuple[str, ...]:
-    return tuple(map(plain, _listed("nothing")))
+    return any(f" {word}" in found for word in _plain("chosen"))
 
 
 def says_nothing(text: str) -> bool:
@@ -123,7 +101,7 @@ def says_nothing(text: str) -> bool:
     (True, True, False)
     """
     found = f" {plain(text)}" if len(text) <= _PAGE else ""
-    return any(f" {words}" in found for words in _nothing())
+    return any(f" {words}" in found for words in _plain("nothing"))
 
 
 @lru_cache(maxsize=4096)
@@ -135,9 +113,7 @@ def says_back(text: str) -> bool:
     """
     if len(text) > _LONGEST:
         return False
-    sign = text.strip()
-    words = [word for word in plain(text).split() if word not in _page()]
-    return sign in SINGLE_LEFT or sign in ("«", "<<", "|<", ">|", "⏭", "⏮") or " ".join(words) in _back()
+    return text.strip() in _LEFT or _without_page(text) in _plain("back", "newer")
 
 
 def alike(text: str, wanted: str) -> float:
@@ -161,4 +137,4 @@ def is_beside(text: str) -> bool:
     (True, True, False)
     """
     found = plain(text).split()
-    return bool(found) and all(word in _page() for word in found)
+    return bool(found) and all(word in _plain("page") for word in found)

@@ -16,13 +16,12 @@ from scrapy.exceptions import UsageError
 
 from crawlers.components.politeness import failures
 from crawlers.exceptions import AnswerError
-from crawlers.kinds.api import answers
+from crawlers.kinds.api import query
 from crawlers.kinds.api.declaration import Variable
-from crawlers.kinds.api.file import load
-from crawlers.kinds.api.follow import detail, detail_address
+from crawlers.kinds.api.file import PORTAL, load
 from crawlers.kinds.api.mapping import Reading
 from crawlers.kinds.api.query import Answer, Ask, Query
-from crawlers.kinds.api.table import PORTAL
+from crawlers.kinds.api.spider import detail, detail_address
 from crawlers.listing.walk import Walk
 from crawlers.operate.pages import PagesError, crawl_error, end_at_once, is_address
 from crawlers.operate.sources.dry_run import Coverage, coverage, lines
@@ -65,14 +64,14 @@ class Tried:
     declaration: Declaration
     portal: str
     page: Any
-    headers: answers.Headers = field(default_factory=dict)
+    headers: query.Headers = field(default_factory=dict)
     details: Mapping[str, Any] = field(default_factory=dict)
 
     def found(self) -> dict[str, Any]:
         """Return what the page holds, as ``--json`` prints it."""
         declaration = self.declaration
-        refusal = answers.refusal(self.page, declaration.list)
-        records = answers.records(self.page, declaration.list)
+        refusal = query.refusal(self.page, declaration.list)
+        records = query.records(self.page, declaration.list)
         read = [Reading(record, declaration) for record in records or []]
         kept = [record for record in read if record.is_dataset]
         followed = {into: one for into, one in self.details.items() if not isinstance(one, AnswerError)}
@@ -88,7 +87,7 @@ class Tried:
             "refusal": refusal,
             "records": None if records is None else len(records),
             "skipped": len(records or []) - len(kept),
-            "total": answers.total(self.page, declaration.list.total, self.headers),
+            "total": query.total(self.page, declaration.list.total, self.headers),
             "next": self._next(read),
             "follow": {into: _found(one) for into, one in self.details.items()},
             "fields": [asdict(one) for one in coverage(shown)],
@@ -152,7 +151,7 @@ def preview(command: ScrapyCommand, args: list[str], opts: argparse.Namespace) -
             declaration,
             _portal(one, declaration),
             page,
-            came[one].get("headers", answers.NONE),
+            came[one].get("headers", query.NONE),
             came[one].get("details", {}),
         ).found()
         for one, page in pages.items()
@@ -251,8 +250,8 @@ class AnswersSpider(scrapy.Spider):
         except ValueError as error:
             self.came[address] = AnswerError("not_json", f"it is not JSON: {error}")
             return
-        self.came[address] = {"json": page, "headers": answers.headers(response), "details": {}}
-        read = (Reading(one, self.declaration) for one in answers.records(page, self.declaration.list) or [])
+        self.came[address] = {"json": page, "headers": query.headers(response), "details": {}}
+        read = (Reading(one, self.declaration) for one in query.records(page, self.declaration.list) or [])
         if self.declaration.follow and (first := next((one for one in read if one.is_dataset), None)):
             yield from self.details(response, address, first.record)
 

@@ -121,13 +121,13 @@ def inline(name: str, sample: Sample, every: list[Label], values: Sequence[str])
     """Yield rules for "Label: value" in a text if the label is elsewhere too: a part of the page, cut by a pattern."""
     counts = Counter(label.key for label in every)
     for label in every:
-        if counts[label.key] < 2 or label.place.rest is None or is_outside(label.element):
+        if counts[label.key] < 2 or label.rest is None or is_outside(label.element):
             continue
         if not _may_have(label, values):
             continue
         stability, why = _trust(name, label.key, is_named=False)
         regex = rf"^{escaped(label.text)}\s*[:\x{{ff1a}}]\s*(.+)"
-        box = label.element.getparent() if label.place.is_tail else label.element
+        box = label.element.getparent() if label.is_tail else label.element
         for ancestor in box.iterancestors():
             for anchor in anchors(ancestor)[:2]:
                 css = f"{anchor.css} {box.tag}"

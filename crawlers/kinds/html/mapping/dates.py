@@ -1,4 +1,7 @@
-"""Dates as pages write them, into ISO 8601 that is as precise as they are."""
+"""Dates and periods as pages write them, into ISO 8601 that is as precise as they are.
+
+Months have the names of Unicode's CLDR; years may be those of Japan's eras, of Thailand's Buddhist era, of Taiwan's.
+"""
 
 from __future__ import annotations
 
@@ -47,12 +50,8 @@ def in_common_era(text: str, language: str | None) -> str:
     if primary == "ja":
         text = _LETTERED.sub(lambda era: str(_LETTERS[era[1]] + int(era[2])), text)
     if primary == "th" or _THAI.search(text):
-        text = _BUDDHIST.sub(lambda year: str(_in_ours(int(year[1]))), text)
+        text = _BUDDHIST.sub(lambda year: str(int(year[1]) - (_AHEAD if int(year[1]) >= _LONGEST_AGO else 0)), text)
     return text
-
-
-def _in_ours(year: int) -> int:
-    return year - _AHEAD if year >= _LONGEST_AGO else year
 
 
 LANGUAGES = (
@@ -104,13 +103,12 @@ def month(word: str, language: str | None) -> int | None:
     (3, None)
     """
     own = of_language(language[:35]) if language else {}
-    return own.get(word) or _begun(word, own) or _everywhere().get(word)
-
-
-def _begun(word: str, names: dict[str, int]) -> int | None:
-    """Return the month of a declined name, as in Basque."""
-    found = {number for name, number in names.items() if len(name) >= _SHORTEST_STEM and word.startswith(name)}
-    return found.pop() if len(found) == 1 else None
+    if word in own:
+        return own[word]
+    declined = {
+        number for name, number in own.items() if len(name) >= _SHORTEST_STEM and word.startswith(name)
+    }  # Basque
+    return declined.pop() if len(declined) == 1 else _everywhere().get(word)
 
 
 LONGEST = 200
@@ -468,8 +466,7 @@ def _school_year(text: str) -> Period | None:
 
 
 def _span(start: str | None, end: str | None) -> Period | None:
-    return None if start is None or _is_reversed(start, end) else Period(start=start, end=end)
-
-
-def _is_reversed(start: str, end: str | None) -> bool:
-    return end is not None and end[: min(len(start), len(end))] < start[: min(len(start), len(end))]
+    if start is None:
+        return None
+    shorter = min(len(start), len(end or ""))
+    return Period(start=start, end=end) if end is None or end[:shorter] >= start[:shorter] else None

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from copy import deepcopy
 from dataclasses import dataclass, field
-from functools import cached_property, lru_cache
+from functools import cached_property
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
-import re2
 from lxml import etree
 
 from crawlers.kinds.html.mapping import confidence, rdfa
@@ -17,6 +16,7 @@ from crawlers.kinds.html.mapping.confidence import MOST_ABOVE, sureness
 from crawlers.kinds.html.mapping.dates import date, is_either, is_told, period, shown_order
 from crawlers.kinds.html.mapping.labels import MARKED, MOST, at, marks, marks_cell, text_of, text_pieces, unrepeated
 from crawlers.kinds.html.mapping.vocabulary import has_colon, vocabulary
+from crawlers.kinds.html.rules import compiled
 from crawlers.records import schema_org, values
 from crawlers.records.addresses import without_session
 from crawlers.records.html_page import LONGEST, pieces, text, tidy
@@ -41,6 +41,24 @@ _MOST_TRIED = 20  # labels of one wording, until one has a value
 _MOST_COMPARED = 3
 _TEXTS = ("description", "provenance", "rights")
 _FRAMES = etree.XPath(f"({'|'.join(f'descendant-or-self::{tag}[*]' for tag in (*MARKED, 'td'))})[position() <= {MOST}]")
+_ADDRESSES = frozenset(("href", "src", "action", "cite", "data", "poster", "resource", "about"))
+_EMAILS = frozenset(f"{role}_email" for role in ("publisher", "creator", "maintainer", "contact"))
+_LINKED = frozenset(("license", "publisher", "creator", "maintainer", "contact")) | _EMAILS
+_ADDRESSED = frozenset(("documentation", "sample", "applicable_legislation", "hvd_categories"))
+"""The fields whose value is where a link leads, not its words."""
+_AGENTS = frozenset(("publisher", "creator", "maintainer", "contact"))
+_NAMES = ("h1", "h2", "h3", "h4", "h5", "h6")
+_LONGEST_NAME = 150  # characters of an organisation
+_DATES = frozenset(("issued", "modified", "temporal"))
+_SHOWN_ORDERS: WeakKeyDictionary[Page, str | None] = WeakKeyDictionary()
+_ITEMS = ("li", "a", "span", "div", "p", "dd", "button", "i", "em", "b")
+_SEPARATORS = frozenset(",;|/·•-–\u00a0 \t\r\n")
+_LINKS = {"a": "href", "img": "src"}
+_KEPT = ("http:", "https:", "mailto:", "ftp:")  # the rest is relative
+MOST_RESOURCES = 2_000
+_MOST_ELEMENTS = 100_000  # in all files' elements: one may be in another
+_MOST_LINKS = 50
+_LONGEST_LANGUAGE = 35  # RFC 5646
 
 
 @dataclass(slots=True)
@@ -101,8 +119,13 @@ class Search:
     @cached_property
     def _marked(self) -> dict[str, list[Label]]:
         """Return all that the page marks as labels: one of them may be a misspelling."""
+        marked = [
+            piece
+            for piece in text_pieces(self._around)
+            if has_colon(piece.text) or (not piece.is_tail and (marks(piece.element) or marks_cell(piece.element)))
+        ]
         frames = (piece for frame in _FRAMES(self._around) for piece in islice(text_pieces(frame), 1))
-        by_key = self._listed([*filter(_is_marked, text_pieces(self._around)), *frames])
+        by_key = self._listed([*marked, *frames])
         return {key: labels for key, labels in by_key.items() if labels[0].is_marked}
 
     def _listed(self, found: Iterable[Piece]) -> dict[str, list[Label]]:
@@ -146,12 +169,16 @@ class Search:
             labels = self._dated(rule, first, labels)
             first = labels[0]
         sure *= self._place(first.element)
-        if rule.many:
-            return Found([value for each in _together(first, labels) for value in each.values], first.text, sure)
+        if rule.many:  # labels of the same wording in the same place: a label for each value
+            place, key = first.element.getparent(), first.key
+            same = (each for each in labels if each is first or (each.element.getparent() is place and each.key == key))
+            return Found([value for each in same for value in each.values], first.text, sure)
         if len(labels) > 1 and self._are_several(first, labels):
             sure *= confidence.AMBIGUOUS
-        is_whole = rule.name in _TEXTS or rule.html
-        return Found([_joined(first)] if is_whole else first.values, first.text, sure)
+        if not (rule.name in _TEXTS or rule.html) or len(first.values) < 2:
+            return Found(first.values, first.text, sure)
+        paragraphs = [part for value in first.values for part in (*value, " ")]
+        return Found([paragraphs], first.text, sure)
 
     def _dated(self, rule: Rule, first: Label, labels: list[Label]) -> list[Label]:
         """Return those with a date, if any in as good a place has one: "updated: yearly" has none."""
@@ -185,41 +212,7 @@ class Search:
         return -self._place(label.element), not label.is_marked
 
 
-def _is_marked(piece: Piece) -> bool:
-    """Return whether a text stands in an element that marks a label, or has a colon."""
-    if has_colon(piece.text):
-        return True
-    return not piece.is_tail and (marks(piece.element) or marks_cell(piece.element))
-
-
-def _joined(label: Label) -> list[HtmlElement | str]:
-    """Return all paragraphs of a label's values."""
-    found: list[HtmlElement | str] = []
-    for value in label.values:
-        found += [*value, " "] if len(label.values) > 1 else value
-    return found
-
-
-def _together(first: Label, labels: list[Label]) -> list[Label]:
-    """Return the labels of the same wording in the same place: a label for each of its values."""
-    around = first.element.getparent()
-    return [each for each in labels if each is first or (each.element.getparent() is around and each.key == first.key)]
-
-
-_ADDRESSES = frozenset(("href", "src", "action", "cite", "data", "poster", "resource", "about"))
-_EMAILS = frozenset(f"{role}_email" for role in ("publisher", "creator", "maintainer", "contact"))
-_LINKED = frozenset(("license", "publisher", "creator", "maintainer", "contact")) | _EMAILS
-_ADDRESSED = frozenset(("documentation", "sample", "applicable_legislation", "hvd_categories"))
-"""The fields whose value is where a link leads, not its words."""
-_AGENTS = frozenset(("publisher", "creator", "maintainer", "contact"))
-_NAMES = ("h1", "h2", "h3", "h4", "h5", "h6")
-_LONGEST_NAME = 150  # characters of an organisation
-_DATES = frozenset(("issued", "modified", "temporal"))
-_SHOWN_ORDERS: WeakKeyDictionary[Page, str | None] = WeakKeyDictionary()
-_ITEMS = ("li", "a", "span", "div", "p", "dd", "button", "i", "em", "b")
-_SEPARATORS = frozenset(",;|/·•-–\u00a0 \t\r\n")
-_LINKS = {"a": "href", "img": "src"}
-_KEPT = ("http:", "https:", "mailto:", "ftp:")  # the rest is relative
+# One field, by its rule
 
 
 def read(page: Page, rule: Rule, search: Search, language: str | None) -> dict[str, Any] | None:
@@ -234,29 +227,62 @@ def read(page: Page, rule: Rule, search: Search, language: str | None) -> dict[s
     Raises:
         RulesError: its XPath can't be evaluated.
     """
-    entries = filter(None, (_entry(page, way, search, language) for way in rule.ways))
-    unsure: list[dict[str, Any]] = []
-    for entry in entries:
+    unsure = None
+    for entry in filter(None, (_entry(page, way, search, language) for way in rule.ways)):
         if entry["confidence"] >= confidence.LEAST:
             return entry
-        unsure.append(entry)
-    return unsure[0] if unsure else None
+        unsure = unsure or entry
+    return unsure
 
 
 def _entry(page: Page, rule: Rule, search: Search, language: str | None) -> dict[str, Any] | None:
     """Return what one way finds."""
-    found = search.find(rule)
-    texts = _unequal(_texts(page, rule, found.values), MOST_VALUES if rule.many else 1)
-    if not texts:
+    found, wanted = search.find(rule), MOST_VALUES if rule.many else 1
+    unequal: dict[str, None] = {}  # one more than is wanted, to show that there is more
+    for each in _texts(page, rule, found.values):
+        unequal[each] = None
+        if len(unequal) > wanted:
+            break
+    if not unequal:
         return None
-    reading = _Reading(rule, language, _order(page, rule, texts, language), found.confidence)
-    entry = reading.entry(texts if rule.many else texts[:1], is_one_of=len(texts))
-    if found.label is not None:
-        entry["label"] = found.label
-    if rule.name in _LINKED and (link := _link(page, found.values[0])):
-        entry["link"] = link
-    entry["confidence"] = entry.pop("confidence")  # last, where readers look for it
-    return entry
+    order = _order(page, rule, list(unequal), language)
+    sure = found.confidence * (confidence.AMBIGUOUS if len(unequal) > 1 and not rule.many else 1)
+    texts = list(unequal) if rule.many else list(unequal)[:1]
+    is_cut = len(texts) > MOST_VALUES or any(len(each) > LONGEST for each in texts)
+    texts = [each[:LONGEST] for each in texts[:MOST_VALUES]]
+    read = []
+    for each in texts:
+        value, factor = _value(rule, each, language, order)
+        read.append(value)
+        sure *= factor
+    entry: dict[str, Any] = {"value": read if rule.many else read[0]}
+    if read != texts:
+        entry["text"] = texts if rule.many else texts[0]
+    more = {
+        "by": rule.by,
+        "order": None if order == "auto" else order,
+        "html": rule.html or None,
+        "cut": is_cut or None,
+        "label": found.label,
+        "link": (_link(page, found.values[0]) or None) if rule.name in _LINKED else None,
+        "confidence": round(sure * (confidence.CUT if is_cut else 1), 2),  # last, where readers look for it
+    }
+    return entry | {name: value for name, value in more.items() if value is not None}
+
+
+def _value(rule: Rule, text: str, language: str | None, order: str) -> tuple[str, float]:
+    """Return a date in ISO 8601, else the text as it is, and what makes it less sure as a factor."""
+    if rule.date or rule.name in _DATES:
+        if rule.name != "temporal":
+            found = date(text, language, order)
+        elif span := period(text, language, order):
+            found = span.start if span.start == span.end else f"{span.start or '..'}/{span.end or '..'}"
+        else:
+            found = None
+        is_ambiguous = order == "auto" and not is_told(language) and is_either(text, language)
+        factor = (confidence.AMBIGUOUS if is_ambiguous else 1.0) if found else confidence.UNREADABLE
+        return found or text if rule.date else text, factor
+    return text, confidence.UNREADABLE if rule.name in _EMAILS and not values.email(text) else 1.0
 
 
 def _order(page: Page, rule: Rule, texts: list[str], language: str | None) -> str:
@@ -270,75 +296,15 @@ def _order(page: Page, rule: Rule, texts: list[str], language: str | None) -> st
     return _SHOWN_ORDERS[page] or "auto"
 
 
-def _unequal(texts: Iterator[str], wanted: int) -> list[str]:
-    """Return each text once, and one more than is wanted, to show that there is more."""
-    found: dict[str, None] = {}
-    for each in texts:
-        found[each] = None
-        if len(found) > wanted:
-            break
-    return list(found)
-
-
-@dataclass(slots=True)
-class _Reading:
-    rule: Rule
-    language: str | None
-    order: str
-    confidence: float
-
-    def entry(self, texts: list[str], is_one_of: int) -> dict[str, Any]:
-        is_cut = len(texts) > MOST_VALUES or any(len(each) > LONGEST for each in texts)
-        texts = [each[:LONGEST] for each in texts[:MOST_VALUES]]
-        if is_one_of > 1 and not self.rule.many:
-            self.confidence *= confidence.AMBIGUOUS
-        read = [self._value(each) for each in texts]
-        entry: dict[str, Any] = {"value": read if self.rule.many else read[0]}
-        if read != texts:
-            entry["text"] = texts if self.rule.many else texts[0]
-        entry["by"] = self.rule.by
-        if self.order != "auto":
-            entry["order"] = self.order
-        if self.rule.html:
-            entry["html"] = True
-        if is_cut:
-            entry["cut"] = True
-            self.confidence *= confidence.CUT
-        entry["confidence"] = round(self.confidence, 2)
-        return entry
-
-    def _value(self, text: str) -> str:
-        """Return a date in ISO 8601; text that can't be read stays as it is."""
-        if self.rule.date or self.rule.name in _DATES:
-            found = self._date(text)
-            if not found:
-                self.confidence *= confidence.UNREADABLE
-            elif self.order == "auto" and not is_told(self.language) and is_either(text, self.language):
-                self.confidence *= confidence.AMBIGUOUS
-            return found or text if self.rule.date else text
-        if self.rule.name in _EMAILS and not values.email(text):
-            self.confidence *= confidence.UNREADABLE
-        return text
-
-    def _date(self, text: str) -> str | None:
-        if self.rule.name != "temporal":
-            return date(text, self.language, self.order)
-        found = period(text, self.language, self.order)
-        if not found:
-            return None
-        if found.start == found.end:
-            return found.start
-        return f"{found.start or '..'}/{found.end or '..'}"
-
-
 def _texts(page: Page, rule: Rule, found: list[Any]) -> Iterator[str]:
     for value in found:
         for part in _parts(value) if rule.many and not rule.split and not rule.attr else (value,):
             written = (not rule.attr and rule.name in _ADDRESSED and _link(page, part)) or _written(page, rule, part)
             if not written and rule.name in _LINKED and not rule.attr:
                 written = _pictured(page, part)
-            if written:
-                yield from _split(rule, _matched(rule, written))
+            for each in _matched(rule, written) if written else ():
+                parts = (each,) if rule.split is None else each.split(rule.split)[: MOST_VALUES + 1]
+                yield from parts if rule.split is None else filter(None, map(str.strip, parts))
 
 
 def _written(page: Page, rule: Rule, value: Any) -> str | None:
@@ -414,22 +380,17 @@ def _html(page: Page, value: Any) -> str:
 def _markup(page: Page, element: HtmlElement, *, is_alone: bool) -> str:
     if sum(map(len, pieces(element))) > LONGEST:
         return text(element)
-    if any(_is_mended(each) for each in element.iter("a", "img")):
-        element = _with_addresses(page, deepcopy(element))
+    if any(map(_has_to_change, element.iter(*_LINKS))):
+        element = deepcopy(element)
+        for each in filter(_has_to_change, element.iter(*_LINKS)):
+            each.set(_LINKS[each.tag], _address(page, each.get(_LINKS[each.tag])))
     written = str(etree.tostring(element, encoding="unicode", method="html", with_tail=False))
     return written.partition(">")[2].rpartition("</")[0] if is_alone else written
 
 
-def _is_mended(element: HtmlElement) -> bool:
-    given = element.get(_LINKS[element.tag])
+def _has_to_change(link: HtmlElement) -> bool:
+    given = link.get(_LINKS[link.tag])
     return bool(given) and not (given.lower().startswith(_KEPT) and without_session(given) == given)
-
-
-def _with_addresses(page: Page, copy: HtmlElement) -> HtmlElement:
-    for each in copy.iter(*_LINKS):
-        if _is_mended(each):
-            each.set(_LINKS[each.tag], _address(page, each.get(_LINKS[each.tag])))
-    return copy
 
 
 def _parts(value: Any) -> list[Any]:
@@ -447,23 +408,13 @@ def _items(element: HtmlElement) -> list[HtmlElement]:
     listed = list(islice(element.iter("li"), MOST_VALUES))
     if listed:
         return listed
-    inner, only = element, None
-    while (only := next(iter(inner), None)) is not None and only.getnext() is None and not _is_said(inner, only):
-        inner = only
+    inner = element
+    while len(inner) == 1 and _is_separator(inner.text) and _is_separator(inner[0].tail):
+        inner = inner[0]
     children = list(islice(inner, MOST_VALUES))
-    return children if len(children) > 1 and _is_list(inner, children) else []
-
-
-def _is_said(element: HtmlElement, only: HtmlElement) -> bool:
-    return not (_is_separator(element.text) and _is_separator(only.tail))
-
-
-def _is_list(element: HtmlElement, children: list[HtmlElement]) -> bool:
-    if len({child.tag for child in children if child.tag != "br"}) != 1:
-        return False
-    if any(child.tag not in _ITEMS for child in children if child.tag != "br"):
-        return False
-    return _is_separator(element.text) and all(_is_separator(child.tail) for child in children)
+    tags = {child.tag for child in children if child.tag != "br"}
+    is_list = len(children) > 1 and len(tags) == 1 and tags.issubset(_ITEMS) and _is_separator(inner.text)
+    return children if is_list and all(_is_separator(child.tail) for child in children) else []
 
 
 def _is_separator(between: str | None) -> bool:
@@ -474,20 +425,9 @@ def _matched(rule: Rule, written: str) -> list[str]:
     """Return what the regular expression finds, once, or each time where there are many."""
     if rule.regex is None:
         return [written]
-    matches = _pattern(rule.regex).finditer(written[: LONGEST + 1])
+    matches = compiled(rule.regex).finditer(written[: LONGEST + 1])
     groups = (each[1] if each.re.groups else each[0] for each in islice(matches, MOST_VALUES + 1 if rule.many else 1))
     return [found for each in groups if (found := tidy(each or ""))]
-
-
-@lru_cache(maxsize=1024)
-def _pattern(regex: str) -> Any:
-    return re2.compile(regex)
-
-
-def _split(rule: Rule, texts: list[str]) -> list[str]:
-    if rule.split is None:
-        return texts
-    return [found for each in texts for part in each.split(rule.split)[: MOST_VALUES + 1] if (found := part.strip())]
 
 
 def _link(page: Page, value: Any) -> str | None:
@@ -507,14 +447,6 @@ def _link(page: Page, value: Any) -> str | None:
     return without_session(address) if address else None
 
 
-MOST_RESOURCES = 2_000
-
-_MOST_ELEMENTS = 100_000  # in all files' elements: one may be in another
-
-_MOST_LINKS = 50
-_LONGEST_LANGUAGE = 35  # RFC 5646
-
-
 def document(page: Page, rules: Rules) -> Document:
     """Return the page's fields as JSON, each with its value, source and confidence; missing ones are absent.
 
@@ -523,14 +455,15 @@ def document(page: Page, rules: Rules) -> Document:
     Raises:
         RulesError: an XPath of the rules can't be evaluated.
     """
-    language = _language(rules.language or page.language)
+    stated, flaws = (rules.language or page.language or "").strip(), list[str]()
+    language = stated if 0 < len(stated) <= _LONGEST_LANGUAGE else None
     search = Search(page, (*rules.fields, *rules.extras))
     found: Document = {"url": page.url, "language": language}
     found["fields"] = _fields(page, rules.fields, search, language)
     found["extras"] = _fields(page, rules.extras, search, language)
-    nodes, flaws = ([], []) if rules.resources is None else _rows(page, rules.resources)
-    found["resources"] = _resources(page, rules.resources, nodes, language) if rules.resources else []
-    if rules.structured and (record := _schema_org(page)):
+    found["resources"] = _resources(page, rules.resources, language, flaws) if rules.resources else []
+    records = schema_org.records(page.root, page.url) if rules.structured and page.structured else []
+    if records and (record := schema_org.describing(records, page.url)):
         found["schema_org"] = record
     if rules.structured and (about := rdfa.described(page)):
         found["rdf"] = rdf_document(about.graph, about.name)
@@ -540,37 +473,18 @@ def document(page: Page, rules: Rules) -> Document:
     return found
 
 
-def _language(given: str | None) -> str | None:
-    given = (given or "").strip()
-    return given if given and len(given) <= _LONGEST_LANGUAGE else None
-
-
 def _fields(page: Page, rules: tuple[Rule, ...], search: Search, language: str | None) -> dict[str, Any]:
     return {rule.name: entry for rule in rules if (entry := read(page, rule, search, language))}
 
 
-def _schema_org(page: Page) -> dict[str, Any] | None:
-    """Return the record that describes this page."""
-    if not page.structured:
-        return None
-    return schema_org.describing(schema_org.records(page.root, page.url), page.url)
-
-
-def _rows(page: Page, resources: Resources) -> tuple[list[Any], list[str]]:
-    """Return the elements of the files, and what is wrong with them."""
-    found: list[Any] = []
-    left = _MOST_ELEMENTS
+def _resources(page: Page, resources: Resources, language: str | None, flaws: list[str]) -> list[dict[str, Any]]:
+    """Return the entries of the files; that their elements are too many is a flaw."""
+    found, left = [], _MOST_ELEMENTS
     for node in page.find(resources.xpath, limit=MOST_RESOURCES):
         left -= 1 if isinstance(node, str) else sum(1 for _ in islice(node.iter(), left))
         if left <= 0:
-            return found, ["the files' elements are in one another: the further files are missing"]
-        found.append(node)
-    return found, []
-
-
-def _resources(page: Page, resources: Resources, nodes: list[Any], language: str | None) -> list[dict[str, Any]]:
-    found = []
-    for node in nodes:
+            flaws.append("the files' elements are in one another: the further files are missing")
+            break
         search = Search(page, resources.fields, node)
         entry = _fields(page, resources.fields, search, language)
         if not any(rule.name == "url" for rule in resources.fields):

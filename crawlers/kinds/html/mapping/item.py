@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from crawlers.exceptions import AnswerError
 from crawlers.fields import specs
 from crawlers.items import Agent, Dataset, Flaw, Period, Resource
-from crawlers.kinds.html.mapping import confidence, dates
-from crawlers.kinds.html.mapping.dates import date
+from crawlers.kinds.html.mapping import confidence
+from crawlers.kinds.html.mapping.dates import date, period
 from crawlers.kinds.html.rules import RESOURCE_FIELDS
 from crawlers.records import dcat, schema_org, values
 from crawlers.records.data_json.item import identify
@@ -36,6 +36,14 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
+_BLANK = "_:dataset"
+_HERE = "urn:example:dataset"  # what has no identifier is called so while it is read
+# No JSON-LD is a SyntaxError of pyoxigraph's, half a character an AttributeError.
+_UNREADABLE = (AnswerError, ValueError, SyntaxError, AttributeError, RecursionError)
+_NOT_FILLED = ("source", "id", "flaws", "document", "publisher", "contacts", "identifier", "stored")
+_DATES = ("issued", "modified")
+_EMAILS = {f"{role}_email": role for role in ("publisher", "creator", "maintainer", "contact")}
+_MOST = 2_000  # resources
 _SHOWN = 60
 _ORDERS = ("dmy", "mdy", "ymd")
 _LONGEST_NAME = 200
@@ -106,7 +114,7 @@ class Entries(Record):
     def moment(self, name: str) -> str | None:
         """Return a date that is not in the future."""
         text = "; ".join(self.texts(name, least=_UNREAD))
-        found = dates.date(text, self.language, self.order(name)) if text else None
+        found = date(text, self.language, self.order(name)) if text else None
         if found and values.has_come(found):
             return found if self.entry(name) else None
         if text:
@@ -121,7 +129,7 @@ class Entries(Record):
     def period(self, name: str) -> Period | None:
         """Return the period from the start of the first value to the end of the last."""
         texts, order = self.texts(name, least=_UNREAD), self.order(name)
-        found = list(filter(None, (dates.period(text, self.language, order) for text in texts)))
+        found = list(filter(None, (period(text, self.language, order) for text in texts)))
         if texts and not found:
             self.unreadable(name, texts[0], "no period")
         return envelope(found) if found and self.entry(name) else None
@@ -219,13 +227,7 @@ BY_KIND: dict[str, Callable[[Entries, str], Any]] = {
 """How a field of each kind is read; all others are texts."""
 
 
-_BLANK = "_:dataset"
-_HERE = "urn:example:dataset"  # what has no identifier is called so while it is read
-# No JSON-LD is a SyntaxError of pyoxigraph's, half a character an AttributeError.
-_UNREADABLE = (AnswerError, ValueError, SyntaxError, AttributeError, RecursionError)
-
-
-def structured(document: Document, *, source: str, id: str) -> tuple[Dataset, str | None]:  # noqa: A002
+def _structured(document: Document, *, source: str, id: str) -> tuple[Dataset, str | None]:  # noqa: A002
     """Return the item, and what it was made of: rdf, else schema_org, else ``None`` and an empty item."""
     item, flaws = None, list[Flaw]()
     rdf, record = document.get("rdf"), document.get("schema_org")
@@ -247,10 +249,6 @@ def structured(document: Document, *, source: str, id: str) -> tuple[Dataset, st
 
 
 def _rdf(rdf: dict[str, Any], source: str) -> Dataset:
-    """
-    Raises:
-        ValueError, SyntaxError, AttributeError: it does not describe a dataset.
-    """
     subject = str(rdf.get("@id") or _BLANK)  # a blank node has no name
     graph = graph_of(rdf | {"@id": subject})
     node = graph.get(subject)
@@ -263,28 +261,21 @@ def _rdf(rdf: dict[str, Any], source: str) -> Dataset:
     return item
 
 
-_MOST = 2_000
-
-
-def resources(document: Document, fields: Entries, dataset_id: str) -> list[Resource]:
+def _resources(document: Document, fields: Entries, dataset_id: str) -> list[Resource]:
     """Return a resource for each file, with an id that stays when the order changes, and that no other one has."""
     given = document.get("resources")
     listed = given[:_MOST] if isinstance(given, list) else []
-    found = [
-        _resource(Entries(each, fields.language, fields.flaws, f"resources[{number}]."), dataset_id)
-        for number, each in enumerate(listed)
-    ]
+    found = []
+    for number, each in enumerate(listed):
+        own = Entries(each, fields.language, fields.flaws, f"resources[{number}].")
+        url = own.url("url")
+        format_, media_type = file_type(own.text("format"), own.text("media_type"), url)
+        known = {name: reader(own, name) for name, reader in _OF_RESOURCE.items()}
+        known |= {"url": url, "access_url": url, "format": format_, "media_type": media_type}
+        known["size"] = own.read(size, "size") or None
+        found.append(Resource(id="", dataset_id=dataset_id, document=own.fields, **known))
     identify(found, dataset_id)
     return found
-
-
-def _resource(fields: Entries, dataset_id: str) -> Resource:
-    url = fields.url("url")
-    format_, media_type = file_type(fields.text("format"), fields.text("media_type"), url)
-    found = {name: reader(fields, name) for name, reader in _OF_RESOURCE.items()}
-    found |= {"url": url, "access_url": url, "format": format_, "media_type": media_type}
-    found["size"] = fields.read(size, "size") or None
-    return Resource(id="", dataset_id=dataset_id, document=fields.fields, **found)
 
 
 _OF_RESOURCE = {
@@ -294,16 +285,13 @@ _OF_RESOURCE = {
 }
 
 
-_NOT_FILLED = ("source", "id", "flaws", "document", "publisher", "contacts", "identifier", "stored")
-
-
 def dataset(document: Document, *, source: str, id: str) -> Dataset:  # noqa: A002
     """Return the item: what structured data on the page gives, and what the rules found where that lacks it.
 
     ``metadata_source`` names those that gave any: html, schema_org, rdf, schema_org+html, rdf+html. What can't be
     read is in ``flaws``; the document has it as it stood on the page.
     """
-    item, origin = structured(document, source=source, id=id)
+    item, origin = _structured(document, source=source, id=id)
     fields = Entries(document.get("fields"), document.get("language"), item.flaws)
     is_filled = _fill(item, _by_rules(document, fields, source, id))
     url = document.get("url")
@@ -324,17 +312,14 @@ def _by_rules(document: Document, fields: Entries, source: str, id_: str) -> Dat
     for name, reader in _OF_DATASET.items():
         setattr(item, name, reader(fields, name))
     item.uri = values.url(item.identifier) if item.identifier else None
-    item.resources = resources(document, fields, id_)
+    item.resources = _resources(document, fields, id_)
     item.derive()
     return item
 
 
-def _contacts(fields: Entries, _: str) -> list[Agent]:
-    return [agent for name in ("creator", "maintainer", "contact") if (agent := fields.agent(name, f"{name}_email"))]
-
-
+_CONTACTS = ("creator", "maintainer", "contact")
 _OWN: dict[str, Callable[[Entries, str], Any]] = {
-    "contacts": _contacts,
+    "contacts": lambda fields, _: list(filter(None, (fields.agent(name, f"{name}_email") for name in _CONTACTS))),
     "keywords": lambda fields, name: values.keywords(fields.texts(name)),
     "themes": lambda fields, name: named_themes(fields.texts(name)),
 }
@@ -356,36 +341,19 @@ def _fill(item: Dataset, found: Dataset) -> bool:
     if found.identifier and item.identifier in (None, item.id):
         is_filled = is_filled or found.identifier != item.identifier
         item.identifier = found.identifier
-    return any((_fill_publisher(item, found), _fill_contacts(item, found), is_filled))
-
-
-def _fill_publisher(item: Dataset, found: Dataset) -> bool:
-    if not found.publisher:
-        return False
-    if not item.publisher:
-        item.publisher = found.publisher
-        return True
-    lacks_email = bool(found.publisher.email and not item.publisher.email)
-    if lacks_email:
-        item.publisher.email = found.publisher.email
-    return lacks_email
-
-
-def _fill_contacts(item: Dataset, found: Dataset) -> bool:
-    """Add the agents whose roles the item lacks."""
+    if found.publisher and not item.publisher:
+        item.publisher, is_filled = found.publisher, True
+    elif found.publisher and item.publisher and found.publisher.email and not item.publisher.email:
+        item.publisher.email, is_filled = found.publisher.email, True
     roles = {agent.role for agent in item.contacts}
     new = [agent for agent in found.contacts if agent.role not in roles]
     item.contacts += new
-    return bool(new)
+    return is_filled or bool(new)
 
 
 def read(document: Document, source: str, dataset_id: str, _: str) -> Dataset:
     """Return the item of a document on disk: a page's fields and structured data."""
     return dataset(document, source=source, id=dataset_id)
-
-
-_DATES = ("issued", "modified")
-_EMAILS = {f"{role}_email": role for role in ("publisher", "creator", "maintainer", "contact")}
 
 
 def missing(document: Document, rules: Rules) -> list[str]:
@@ -397,12 +365,10 @@ def missing(document: Document, rules: Rules) -> list[str]:
     names = dict.fromkeys(("title", *(rule.name for rule in rules.fields if rule.required)))
     left = [name for name in names if not _is_readable(fields, name)]
     if left:
-        item, origin = structured(document, source="", id="")
+        item, origin = _structured(document, source="", id="")
         left = [name for name in left if not origin or not _gives(item, name)]
-    extras = (
-        rule.name for rule in rules.extras if rule.required and rule.name != "title"
-    )  # the title is always required
-    return [*left, *(name for name in extras if name not in (document.get("extras") or {}))]
+    given = {"title", *(document.get("extras") or {})}
+    return [*left, *(rule.name for rule in rules.extras if rule.required and rule.name not in given)]
 
 
 def _is_readable(fields: Entries, name: str) -> bool:

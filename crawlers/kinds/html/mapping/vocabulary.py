@@ -1,4 +1,8 @@
-"""The words that the rules of a page look for, and which texts may have to do with them."""
+"""What portals call the fields of a dataset, and which texts of a page may be such a word.
+
+synonyms.toml has the words that stand beside the values on pages, by language. A word belongs to one field, except
+where portals use it for two, and is never taken for a misspelling of another field's.
+"""
 
 from __future__ import annotations
 
@@ -53,10 +57,6 @@ def key(text: str) -> str:
     >>> key("標題："), key("Δημοσιεύθηκε"), key("Ключевые слова"), key(" : ")
     ('標題', 'δημοσιευθηκε', 'ключевые слова', '')
     """
-    return _key(text)
-
-
-def _key(text: str) -> str:
     text = text[: 2 * LONGEST]
     if not text.isascii():
         text = unicodedata.normalize("NFKD", text.casefold())
@@ -232,21 +232,22 @@ class Vocabulary:
     """
 
     def __init__(self, rules: tuple[Rule, ...]) -> None:
-        self.sure = {rule: self._words(rule, rules) for rule in rules}
+        self.sure: dict[Rule, dict[str, float]] = {}
+        for rule in rules:
+            found = {key: equality(key, rule) for key in (*names(rule), *synonyms(rule.name))}
+            self.sure[rule] = {
+                key: sure
+                for key, sure in found.items()
+                if sure == confidence.SURE or (sure and not _is_taken(key, rule, rules))
+            }
         self.all = frozenset(key for words in self.sure.values() for key in words)
         self._beginnings = {key[:end] for key in self.all for end in range(1, len(key) + 1)}
         self._idle: set[str] = set()
 
     def concerns(self, text: str) -> bool:
         """Return whether a text may be a label that is looked for, begin with one, or be the first piece of one."""
-        return text not in self._idle and self._concerns(text)  # the same texts come on every page of a catalogue
-
-    def likes(self, label: str, rule: Rule) -> float:
-        """Return how similar a key is to those of a rule."""
-        found = alike(label, rule)
-        return found if found and not _is_taken(label, rule, tuple(self.sure)) else 0.0
-
-    def _concerns(self, text: str) -> bool:
+        if text in self._idle:  # the same texts come on every page of a catalogue
+            return False
         is_short = len(text) <= LONGEST or len(text.strip()) <= LONGEST
         if is_short and key(text) in self._beginnings:
             return True
@@ -256,13 +257,10 @@ class Vocabulary:
             self._idle.add(text)
         return False
 
-    def _words(self, rule: Rule, rules: tuple[Rule, ...]) -> dict[str, float]:
-        sure = {key: equality(key, rule) for key in (*names(rule), *synonyms(rule.name))}
-        return {
-            key: each
-            for key, each in sure.items()
-            if each == confidence.SURE or (each and not _is_taken(key, rule, rules))
-        }
+    def likes(self, label: str, rule: Rule) -> float:
+        """Return how similar a key is to those of a rule."""
+        found = alike(label, rule)
+        return found if found and not _is_taken(label, rule, tuple(self.sure)) else 0.0
 
 
 def _lines(text: str) -> Iterator[str]:
