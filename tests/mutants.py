@@ -39,6 +39,7 @@ TESTS = {
     "crawlers/components/politeness/pace.py": "politeness faults",
     "crawlers/components/politeness/robots.py": "politeness html_odd",
     "crawlers/components/politeness/blocked.py": "politeness",
+    "crawlers/components/politeness/failures.py": "politeness",
     "crawlers/components/ledger.py": "ledger resume jobs",
     "crawlers/components/scheduler.py": "ledger resume jobs",
     "crawlers/safety/*.py": "locks text safety components output_hostile ledger index_damage",

@@ -1,4 +1,4 @@
-"""Scrapy's HTTP/1.1 client with a limit on what comes before a body: Twisted's own has none."""
+"""Scrapy's HTTP/1.1 client: with a limit on what comes before a body, and words for a certificate that fails."""
 
 from __future__ import annotations
 
@@ -48,11 +48,7 @@ class HeadersTooLarge(AnswerError, DownloadCancelledError):  # noqa: N818
 
 
 class BoundedFactory(LenientFactory):
-    """What Scrapy's connection pool takes for its ``_factory``.
-
-    Args:
-        permits: returns whether requests may be sent now.
-    """
+    """What Scrapy's connection pool takes for its ``_factory``."""
 
     def __init__(self, permits: Callable[[], bool], *more: Any) -> None:
         super().__init__(*more)  # type: ignore[no-untyped-call]
@@ -128,6 +124,8 @@ class BoundedProtocol(LenientProtocol):
         self.transport.abortConnection()  # type: ignore[union-attr]
         self._disconnectParser(Failure(HeadersTooLarge(MOST_HEADERS)))  # type: ignore[no-untyped-call]
 
+
+# What is wrong with a server's TLS certificate: OpenSSL only says that it could not verify it
 
 _TRUST = "if you trust it, name a file that has it in the environment variable SSL_CERT_FILE"
 _ISSUER = ("is from an authority that this machine does not know", f"tell the operator; {_TRUST}")

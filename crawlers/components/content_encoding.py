@@ -200,7 +200,10 @@ _OF_GZIP = (OSError, EOFError, struct.error)
 
 
 class BoundedCompression(HttpCompressionMiddleware):
-    """Scrapy's HttpCompressionMiddleware; encodings on top of each other are undone together, a little at a time."""
+    """Scrapy's HttpCompressionMiddleware; encodings on top of each other are undone together, a little at a time.
+
+    Scrapy's holds what each of them unpacks to.
+    """
 
     def _handle_encoding(self, body: bytes, content_encoding: list[bytes], max_size: int) -> tuple[bytes, list[bytes]]:
         undoing, staying = self._split_encodings(content_encoding)

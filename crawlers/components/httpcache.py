@@ -124,17 +124,13 @@ class Policy(RFC2616Policy):
     def is_cached_response_fresh(self, cachedresponse: Response, request: Request) -> bool:
         if super().is_cached_response_fresh(cachedresponse, request):
             return True
-        is_reload = b"no-cache" in self._parse_cachecontrol(request)
-        return self.always_store and not is_reload and self._says_nothing(cachedresponse)
+        if not self.always_store or b"no-cache" in self._parse_cachecontrol(request):
+            return False
+        says = {b"max-age", b"no-cache"} & self._parse_cachecontrol(cachedresponse).keys()
+        return not says and not any(name in cachedresponse.headers for name in _SAYS_SOMETHING)
 
     def is_cached_response_valid(self, cachedresponse: Response, response: Response, request: Request) -> bool:
         return response.status == 304
-
-    def _says_nothing(self, response: Response) -> bool:
-        directives = self._parse_cachecontrol(response)
-        return not (
-            {b"max-age", b"no-cache"} & directives.keys() or any(one in response.headers for one in _SAYS_SOMETHING)
-        )
 
     def _compute_freshness_lifetime(self, response: Response, request: Request, now: float) -> float:
         if b"max-age" in self._parse_cachecontrol(response) or b"Expires" in response.headers:
@@ -236,13 +232,11 @@ class SqliteStorage:
 
 
 def _connected(path: Path, damaged: Identity | None) -> sqlite3.Connection:
-    return sqlite.open_cache(path, partial(_laid_out, path), tell=partial(_tell, path), damaged=damaged)
+    def tell(reason: str, name: str) -> None:
+        sentence = "The HTTP cache %s can't be used (%s): it was renamed to %s, and another is begun"
+        logger.warning(sentence, path, reason, name)
 
-
-def _tell(path: Path, reason: str, name: str) -> None:
-    logger.warning(
-        "The HTTP cache %s can't be used (%s): it was renamed to %s, and another is begun", path, reason, name
-    )
+    return sqlite.open_cache(path, partial(_laid_out, path), tell=tell, damaged=damaged)
 
 
 def _laid_out(path: Path) -> sqlite3.Connection:

@@ -169,20 +169,12 @@ class Job:
             last = rows[-1][: len(first)]
 
     def execute(self, statement: str, parameters: Iterable[Any] = ()) -> sqlite3.Cursor:
-        """Make a change that is stored with the next commit, soon.
-
-        Raises:
-            OSError: the disk is full.
-        """
+        """Make a change that is stored with the next commit, soon."""
         with self.changing(1):
             return self.db.execute(statement, tuple(parameters))
 
     def execute_many(self, statement: str, rows: Collection[Sequence[Any]]) -> None:
-        """Make a change for each of the rows.
-
-        Raises:
-            OSError: the disk is full.
-        """
+        """Make a change for each of the rows."""
         with self.changing(len(rows)):
             self.db.executemany(statement, rows)
 
@@ -318,6 +310,8 @@ _BATCH = 1000  # rows per query: while a statement is being read, the WAL grows 
 
 class Records:
     """The documents of a run, in the job's ledger: expected, then settled; and the lists that its datasets are in.
+
+    Nothing that the portal listed may be silently missing.
 
     All of it is idempotent: a request that is repeated after a kill expects and settles the same documents as before.
     Ids that come many at a time are without NUL, which ends a text in SQLite's JSON.
@@ -552,11 +546,7 @@ class Notes:
         self.job = Job.from_crawler(crawler)
 
     def put(self, topic: str, name: str, value: Any) -> None:
-        """Note a value; one that was there before is replaced.
-
-        Raises:
-            OSError: the disk is full.
-        """
+        """Note a value; one that was there before is replaced."""
         self.job.execute("INSERT OR REPLACE INTO notes VALUES (?, ?, ?)", (topic, name, json.dumps(value)))
 
     def get(self, topic: str, name: str) -> Any:

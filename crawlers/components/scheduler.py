@@ -64,17 +64,13 @@ class LedgerScheduler(BaseScheduler):
     def open(self, spider: Spider) -> None:
         self.spider = spider
         self.job.execute("UPDATE requests SET state = ? WHERE state = ?", (WAITING, LEASED))
-        self.hosts = Hosts(self._limit())
+        is_shared, settings = getattr(spider, "crosses_hosts", False), self.crawler.settings
+        limit = 2 * max(1, settings.getint("CONCURRENT_REQUESTS_PER_DOMAIN")) if is_shared else sys.maxsize
+        self.hosts = Hosts(limit)  # requests of a listing are taken as they are made
         query = "SELECT host, count(*) FROM requests WHERE state = ? GROUP BY host ORDER BY min(id)"
         for host, count in self.job.db.execute(query, (WAITING,)):
             self.hosts.add(host, count)
         self.job.commit()  # a run that dies before its first answer has begun
-
-    def _limit(self) -> int:
-        """Return how many requests of one host may be in progress; those of a listing are taken as they are made."""
-        settings = self.crawler.settings
-        is_shared = getattr(self.spider, "crosses_hosts", False)
-        return 2 * max(1, settings.getint("CONCURRENT_REQUESTS_PER_DOMAIN")) if is_shared else sys.maxsize
 
     def close(self, reason: str) -> None:
         with contextlib.suppress(OSError):  # which has been reported
@@ -90,12 +86,16 @@ class LedgerScheduler(BaseScheduler):
             stored = stored_request(request, self.spider)
         except (TypeError, ValueError) as error:
             if self.job.path:
-                self._refuse(request, error)
+                sentence = f"the request can't be stored, so it was not made: {error}"
+                self._report("fetch", "bug", sentence, request.url)
                 return False
         again = request.dont_filter or "redirect_urls" in request.meta  # many may be sent to one place, a login
-        fingerprint = None if again else place_of(request, self.crawler)
+        number = None
         try:
-            number = _added(self.job, fingerprint, (host_of(request), request.priority, stored))
+            with self.job.changing(2):
+                if again or self.job.db.execute(_SEE, (place_of(request, self.crawler),)).rowcount:
+                    row = (host_of(request), request.priority, stored)
+                    number = self.job.db.execute(_ENQUEUE, row).lastrowid
         except OSError as error:
             self._stop(error)
             return False
@@ -111,22 +111,17 @@ class LedgerScheduler(BaseScheduler):
         try:
             self._settle()
             self.job.commit_soon()
-            return self._next()
+            while (host := self.hosts.turn()) is not None:  # an engine that gets none waits for seconds
+                number, text = self.job.execute(_LEASE, (host,)).fetchone()
+                self.hosts.take(host)
+                request = self._restored(number, text)
+                if request is not None:
+                    self.leased[request] = number
+                    self.hosts.active[host] += 1
+                    self.crawler.stats.inc_value("scheduler/dequeued")
+                    return request
         except OSError as error:
             self._stop(error)
-            return None
-
-    def _next(self) -> Request | None:
-        """Leases the next request that can be made: an engine that gets none waits for seconds before it asks again."""
-        while (host := self.hosts.turn()) is not None:
-            row = self.job.execute(_LEASE, (host,)).fetchone()
-            self.hosts.take(host)
-            request = self._restored(*row)
-            if request is not None:
-                self.leased[request] = row[0]
-                self.hosts.active[host] += 1
-                self.crawler.stats.inc_value("scheduler/dequeued")
-                return request
         return None
 
     def _restored(self, number: int, text: str) -> Request | None:
@@ -154,9 +149,6 @@ class LedgerScheduler(BaseScheduler):
             engine = self.crawler.engine
             self.closing = asyncio.get_running_loop().create_task(engine.close_spider_async(reason="disk"))
 
-    def _refuse(self, request: Request, error: Exception) -> None:
-        self._report("fetch", "bug", f"the request can't be stored, so it was not made: {error}", request.url)
-
     def _report(self, stage: signals.Stage, kind: str, error: str, url: str | None = None) -> None:
         self.spider.logger.error("%s: %s", url or kind, error)
         failed = signals.Failed(stage=stage, kind=kind, error=error, url=url)
@@ -173,22 +165,6 @@ def is_made(request: Request, crawler: Crawler) -> bool:
     """Return whether a request was queued before, so that it would be dropped now."""
     known = Job.from_crawler(crawler).db.execute(_SEEN, (place_of(request, crawler),))
     return known.fetchone() is not None
-
-
-def _added(job: Job, fingerprint: bytes | None, row: tuple[str, int, str | None]) -> int | None:
-    """Store a request; return its number, ``None`` if it was stored before.
-
-    Args:
-        fingerprint: ``None`` for a request that may be made again.
-        row: its host, its priority, and the request as text.
-
-    Raises:
-        OSError: the disk is full.
-    """
-    with job.changing(2):
-        if fingerprint and not job.db.execute(_SEE, (fingerprint,)).rowcount:
-            return None
-        return job.db.execute(_ENQUEUE, row).lastrowid
 
 
 class Hosts:

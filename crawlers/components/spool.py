@@ -54,7 +54,9 @@ _BUFFER = 128 * 1024
 
 
 class SpooledFile:
-    """Written once, then read by any number of readers, each from its own place.
+    """A temporary file without a name: written once, then read by any number of readers, each from its own place.
+
+    It is deleted with the last object that can read it, or with the process.
 
     Args:
         folder: where it takes space; by default where Python puts temporary files (TMPDIR).
@@ -208,7 +210,6 @@ class Limits:
     Args:
         above: the bytes that are kept in memory; a body with more goes into a file.
         most: the bytes that may come, and the bytes that they may unpack to; 0 = no limit.
-        folder: where the file takes space.
     """
 
     above: int
@@ -292,9 +293,6 @@ class Body:
 
 class SpoolingAgent(ScrapyAgent):
     """Connections, proxies, TLS and signals are Scrapy's; the body of an answer that succeeds is spooled.
-
-    Args:
-        unpack: undo content encodings.
 
     Attributes:
         body: None for any other answer, which is kept as small as DOWNLOAD_MAXSIZE says.
@@ -430,15 +428,13 @@ class SpoolingHandler(HTTP11DownloadHandler):
         with explained():
             if not request.meta.get("spool"):
                 return await super().download_request(request)
-            agent = SpoolingAgent(self._limits(request), unpack=self._unpack, **self._agent_options())
+            most = request.meta.get("download_maxsize", self._most)
+            limits = Limits(above=self._above, most=most, folder=self._folder)
+            agent = SpoolingAgent(limits, unpack=self._unpack, **self._agent_options())
             with wrap_twisted_exceptions():
                 response = await maybe_deferred_to_future(agent.download_request(request))
         self._came(agent, request, response)
         return response
-
-    def _limits(self, request: Request) -> Limits:
-        most = request.meta.get("download_maxsize", self._most)
-        return Limits(above=self._above, most=most, folder=self._folder)
 
     def _agent_options(self) -> dict[str, Any]:
         return {

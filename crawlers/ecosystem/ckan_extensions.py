@@ -43,8 +43,6 @@ class ExtensionsSpider(PackageSpider):
 
     Attributes:
         catalogue: the catalogue's root; ``-a catalogue=`` overrides it.
-        repositories: what is noted of the repositories, and their profiles.
-        github: the questions to GitHub.
         stopped: why the run ended before its work was done; empty if it did not.
     """
 

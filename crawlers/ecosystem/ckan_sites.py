@@ -63,14 +63,7 @@ class Sites(PackagesOfType):
 
 
 class SitesSpider(PackageSpider):
-    """The CKAN portals that a catalogue, a CSV file or sources.toml lists; each becomes a `crawlers.items.Site`.
-
-    Attributes:
-        catalogue: the CKAN catalogue whose packages of the type site are the portals.
-        search: finds the API of a portal.
-        answers: asks it for the portal's figures.
-        profiles: completes the sites by what earlier runs knew.
-    """
+    """The CKAN portals that a catalogue, a CSV file or sources.toml lists; each becomes a `crawlers.items.Site`."""
 
     address = "catalogue"
     other_addresses = ("sites", "sources")

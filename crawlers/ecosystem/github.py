@@ -1,4 +1,4 @@
-"""What GitHub is asked about repositories, and what its answers say: GraphQL for many at once, REST for one."""
+"""What GitHub is asked about repositories, and what its answers say: GraphQL for fifty at once, REST for one."""
 
 from __future__ import annotations
 
@@ -147,10 +147,8 @@ class Detail:
     """A question about a repository besides the one for its own record.
 
     Args:
-        path: below the repository's.
         read: what an answer says.
         absent: the statuses that say that there is no such thing, and what that makes known.
-        media_type: what is accepted.
     """
 
     path: str
@@ -382,12 +380,7 @@ class GitHub:
     # By REST
 
     def request(self, path: str, callback: Any, errback: Any, priority: int, **keywords: Any) -> Request:
-        """Return a REST request.
-
-        Args:
-            path: below /repos/.
-            keywords: of the callback.
-        """
+        """Return a REST request."""
         return Request(
             f"{self.address}/repos/{path}",
             headers={"Accept": "application/vnd.github+json"},

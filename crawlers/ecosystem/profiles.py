@@ -42,7 +42,6 @@ class PackagesOfType(Packages):
     """The listing of a catalogue's packages of one type; catalogues differ in the filter that finds them.
 
     Args:
-        name: of the type: site, extension.
         identify: returns the id of a record's profile; ``None`` if it has none.
     """
 
@@ -101,11 +100,7 @@ class Before(NamedTuple):
 
 
 class Profiles:
-    """The profiles of a spider's source.
-
-    Args:
-        states: those that a profile may have.
-    """
+    """The profiles of a spider's source."""
 
     def __init__(self, spider: CatalogueSpider, states: Collection[str]) -> None:
         self.spider = spider
@@ -129,7 +124,6 @@ class Profiles:
         """Return a profile with what only the last one knew, and with its document.
 
         Args:
-            before: the last one.
             absent: the facts that were found not to be there: what was known of those does not count any more.
         """
         if before:
@@ -159,7 +153,6 @@ def last_known(profile: Profile, before: dict[str, Any], day: str, absent: Colle
     """Return the facts that a profile lacks and an earlier one had.
 
     Args:
-        before: the document of the last profile.
         day: the last day on which that was found so.
         absent: the facts that are known not to be there.
     """

@@ -65,7 +65,6 @@ class Repository(NamedTuple):
 
     Args:
         forge: the host that has it, in lower case.
-        path: owner and name, as they are written.
     """
 
     forge: str
@@ -241,12 +240,7 @@ class Repositories:
         self.spider.failed("fetch", error, request, http_status=status, dataset_id=name.lower())
 
     def profile(self, name: str, others: list[str], facts: Facts, state: str, reason: str | None) -> Extension:
-        """Return the profile of a repository, with all packages that name it.
-
-        Args:
-            others: the other names that packages have for it.
-            facts: what was found out.
-        """
+        """Return the profile of a repository, with all packages that name it."""
         found = (package for known in (name, *others) for _, some in self.packages(f"{known} ") for package in some)
         packages = sorted(found, key=itemgetter("id"))
         before = self._before((name, *others), facts)

@@ -46,11 +46,6 @@ class Excluded(DropItem):
 class ErrorLog:
     """Writes a line for each failure of a run, from any component; stops the crawl if the disk is full.
 
-    Args:
-        crawler: the crawler, whose signals report failures.
-        folder: the source's.
-        run: the run's name.
-
     Attributes:
         records: the outcomes of the run's documents, from the ledger.
         flaws: takes the failures that cost no document.

@@ -155,15 +155,12 @@ def _remote(uri: str, scheme: str) -> str | None:
     if scheme in _REMOTE and not urlsplit(uri).hostname:
         return "its address has no host or bucket"
     package = _PACKAGES.get(scheme)
-    if package and not _is_installed(package):
-        return f"the package {package.replace('.', '-')} is not installed"
-    return None
-
-
-def _is_installed(package: str) -> bool:
+    if package is None:
+        return None
     with suppress(ModuleNotFoundError):  # a package that it is part of
-        return find_spec(package) is not None
-    return False
+        if find_spec(package) is not None:
+            return None
+    return f"the package {package.replace('.', '-')} is not installed"
 
 
 class _Parameters(dict[str, Any]):

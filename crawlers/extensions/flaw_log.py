@@ -128,20 +128,19 @@ class FlawLog:
         if not ids:
             return set()
         standing, noted = self.index.flaws.of(ids), self._noted(ids)
-        self._write(_line(self._titled(failed), self.run) for key, failed in noted.items() if key not in standing)
+        new = [_line(failed, self.run) for key, failed in noted.items() if key not in standing]
+        for line in new:
+            if not line["dataset_title"] and line["dataset_id"]:
+                line["dataset_title"] = self.index.documents.title(line["dataset_id"])
+        self._write(new)
         return standing
-
-    def _titled(self, failed: Failed) -> Failed:
-        if failed.dataset_title or not failed.dataset_id:
-            return failed
-        return replace(failed, dataset_title=self.index.documents.title(failed.dataset_id))
 
     def _noted(self, ids: Collection[str]) -> dict[Key, Failed]:
         query = _OF.format(marks=", ".join("?" * len(ids)))
         return {(*row[:4],): Failed(**json.loads(row[4])) for row in self.job.db.execute(query, tuple(ids))}
 
-    def _write(self, lines: Iterator[dict[str, Any]]) -> None:
-        if found := list(lines):
+    def _write(self, found: list[dict[str, Any]]) -> None:
+        if found:
             self.lines.extend(map(strict_json.line, found))
             self.index.flaws.put(found)
             if self.index.flaws.is_full:
@@ -180,7 +179,7 @@ class FlawLog:
             self._write_gone(standing - noted.keys())
 
     def _write_gone(self, keys: Collection[Key]) -> None:
-        self._write(_gone(key, self.run) for key in sorted(keys))
+        self._write([_gone(key, self.run) for key in sorted(keys)])
 
     def counts(self) -> dict[str, int] | None:
         """Return how many flaws of each kind stand; ``None`` if the index can't say it."""

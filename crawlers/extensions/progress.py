@@ -102,19 +102,16 @@ class Progress:
             handler.setStream(stream)
 
     def show(self) -> None:
-        done, total, errors = self.done(), self.total(), self.errors()
+        stats, total = self.crawler.stats, self.total()
+        done, errors = stats.get_value("catalogue/ended", 0), stats.get_value("catalogue/failed", 0)
         if self.bar is not None:
             self.bar.total = total
             self.bar.n = done
             self.bar.set_postfix_str(f"{errors} errors" if errors != 1 else "1 error")
             return
-        requests = self.crawler.stats.get_value("downloader/request_count", 0)
+        requests = stats.get_value("downloader/request_count", 0)
         expected = f" of about {total}" if total else ""
         logger.info("%d%s documents done, %d errors, %d requests so far", done, expected, errors, requests)
-
-    def done(self) -> int:
-        count: int = self.crawler.stats.get_value("catalogue/ended", 0)
-        return count
 
     def total(self) -> int | None:
         """Return the expected number of documents: those planned, scaled from the datasets listed to those expected."""
@@ -122,10 +119,6 @@ class Progress:
         planned, listed = stats.get_value("catalogue/planned", 0), stats.get_value("catalogue/listed", 0)
         expected = stats.get_value("catalogue/expected")
         return round(planned * max(expected, listed) / listed) if expected and listed else None
-
-    def errors(self) -> int:
-        count: int = self.crawler.stats.get_value("catalogue/failed", 0)
-        return count
 
 
 _LONGEST = 600.0  # seconds; a crawl that beats less often would be taken for crashed
@@ -153,11 +146,6 @@ class Heartbeat:
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
-        """Listen for the begin and the end of the crawl.
-
-        Raises:
-            NotConfigured: the spider crawls no catalogue.
-        """
         if not hasattr(crawler.spider, "source"):
             raise NotConfigured("the spider crawls no catalogue")
         heartbeat = cls(crawler)

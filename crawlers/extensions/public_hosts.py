@@ -32,11 +32,6 @@ class PublicHosts:
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
-        """Recall the hosts.
-
-        Raises:
-            NotConfigured: the spider crawls no catalogue.
-        """
         if not hasattr(crawler.spider, "source"):
             raise NotConfigured
         return cls(crawler)

@@ -62,7 +62,6 @@ def run_report(
 
     Args:
         report: the run, whose verdict is ``None`` until it has ended.
-        reason: Scrapy's finish reason; "running" until there is one.
         counts: how many documents are new, updated ...
         errors: how many failures there are of each kind.
         flaws: how many flaws of each kind stand after the run; ``None`` if that is not known.
@@ -113,8 +112,6 @@ def summary(report: dict[str, Any], folder: Path, unwritten: str = "") -> str:
     """Return the verdict, the counts, and where the files are.
 
     Args:
-        report: what is in runs/<run>.json.
-        folder: the source's.
         unwritten: why the run, which has ended, has no report.
     """
     counts, errors, flaws = report["counts"], report["errors"], report.get("flaws") or {}
@@ -233,10 +230,17 @@ class Report:
             self._judge(reason)
         except (OSError, sqlite3.Error) as error:
             logger.error("The documents can't be counted, because the ledger is damaged: %s", error)  # noqa: TRY400
-            self._fail(f"{reason}, and the ledger can't be read: {error}")
+            self.verdict, why = "failed", f"{reason}, and the ledger can't be read: {error}"
+            known = self.outcome or run_report(self, "", dict.fromkeys((*COUNTS, "failed"), 0), {})  # of a heartbeat
+            self.outcome = known | {"finished": now(), "finish_reason": why, "verdict": self.verdict}
         self.job.state |= {"verdict": self.verdict, "report": str(self.path)}
         try:
-            self._write()
+            inside.write(self.folder, f"runs/{self.run}.json", strict_json.dumps(self.outcome))
+        except (OSError, ValueError) as error:
+            self.unwritten = f"can't be written ({error})"
+            logger.error("The run report %s %s", self.path, self.unwritten)  # noqa: TRY400
+        else:
+            self.unwritten = ""
         finally:
             self.job.finished = self.job.finished and not self.unwritten  # else the next start writes the report
             self._leave()
@@ -281,20 +285,6 @@ class Report:
         except (OSError, ValueError, sqlite3.Error) as error:
             logger.warning("The flaws can't be counted (%s)", error)
             return None
-
-    def _fail(self, reason: str) -> None:
-        self.verdict = "failed"
-        known = self.outcome or run_report(self, "", dict.fromkeys((*COUNTS, "failed"), 0), {})
-        self.outcome = known | {"finished": now(), "finish_reason": reason, "verdict": self.verdict}
-
-    def _write(self) -> None:
-        try:
-            inside.write(self.folder, f"runs/{self.run}.json", strict_json.dumps(self.outcome))
-        except (OSError, ValueError) as error:
-            self.unwritten = f"can't be written ({error})"
-            logger.error("The run report %s %s", self.path, self.unwritten)  # noqa: TRY400
-        else:
-            self.unwritten = ""
 
     def _leave(self) -> None:
         if self.crawler.settings["LOG_FILE"]:  # a terminal gets these lines anyway; Scrapyd's log would lack them

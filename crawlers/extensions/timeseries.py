@@ -39,11 +39,6 @@ class TimeSeries:
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
-        """Listen for the end of the run.
-
-        Raises:
-            NotConfigured: the spider crawls no catalogue.
-        """
         if not hasattr(crawler.spider, "source"):
             raise NotConfigured("the spider crawls no catalogue")
         if not getattr(crawler.spider, "has_time_series", True):

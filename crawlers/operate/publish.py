@@ -59,7 +59,7 @@ class Publishing:
         if not self.opts.to:
             raise PublishError("--to is missing: the portal's address, such as https://ecosystem.ckan.org.")
         what, given = args[0], vars(self.opts)
-        options = {name: given[name] for name in verb.options if given[name] is not None}
+        options = {name: given[name] for name in verb.options if given.get(name) is not None}
         of = TARGETS[what].source_of(self.output, source[0] if source else None)
         if what == "datasets":
             options = self._declared(of) | options

@@ -185,7 +185,6 @@ class Datasets:
     """The datasets of a source; withdrawn ones are deleted at the portal.
 
     Args:
-        organization: the name or id of the organisation that owns the packages.
         fields: a JSON object: fields of the portal's schema by the facts that go into them instead of into extras.
         max_deleted: how many of the source's packages may be deleted at once, in percent.
     """
@@ -207,7 +206,11 @@ class Datasets:
             AnswerError: the portal's packages can't be read, it has no such organization, or too much is withdrawn.
         """
         there = deleted = 0
-        owner, schema = await self._owner(portal), await portal.schema("dataset")
+        owner = (await portal.read("organization_show", {"id": self.organization}) or {}).get("id")
+        if not isinstance(owner, str):
+            message = f"the portal has no organization {self.organization!r}, which is to own the packages"
+            raise AnswerError("refused", message)
+        schema = await portal.schema("dataset")
         declared = {fact: name for fact, name in extra_names().items() if name in schema}
         self.renamed = declared | self.renamed
         for held in self._documents():
@@ -220,13 +223,6 @@ class Datasets:
             share = f"{deleted} of {there} packages of {self.source} would be deleted, more than {self.max_deleted} %"
             message = f"{share}: nothing is published. If they are gone indeed, add --max-deleted 100"
             raise AnswerError("shrink", message)
-
-    async def _owner(self, portal: Portal) -> str:
-        found = await portal.read("organization_show", {"id": self.organization})
-        if not found or not isinstance(found.get("id"), str):
-            message = f"the portal has no organization {self.organization!r}, which is to own the packages"
-            raise AnswerError("refused", message)
-        return str(found["id"])
 
     def _documents(self) -> Iterator[list[tuple[str, Held]]]:
         last = ""
@@ -248,18 +244,24 @@ class Datasets:
             found += page
             if len(found) == answer.get("count"):
                 break
-        return {extras(one)["harvest_object_id"]: one for one in reversed(found) if self._is_own(one)}
-
-    def _is_own(self, found: Any) -> bool:
-        if not isinstance(found, dict) or not isinstance(found.get("id"), str):
-            return False
-        known = extras(found)
-        return known.get("harvest_source_id") == self.source and isinstance(known.get("harvest_object_id"), str)
+        packages: dict[str, Record] = {}
+        for one in reversed(found):
+            if isinstance(one, dict) and isinstance(one.get("id"), str):
+                known = extras(one)
+                if known.get("harvest_source_id") == self.source and isinstance(known.get("harvest_object_id"), str):
+                    packages[known["harvest_object_id"]] = one
+        return packages
 
     def _change(self, status: str, held: Held, record: Record | None, owner: str) -> Change | None:
         """Return what is to be done for a dataset; ``None`` for one that is neither here nor there."""
         if status == "withdrawn":
-            return _retired(record) if record else None
+            if record is None:
+                return None
+            about = {"subject": str(record["id"]), "title": str(record.get("title") or record.get("name"))}
+            fields = [Field("state", record.get("state"), "deleted")]
+            return Change(
+                operation=PackageRetire.name, wanted={"name": str(record.get("name"))}, fields=fields, **about
+            )
         try:
             dataset = item(self.output / self.source, held.dataset_id, held)
         except UNREADABLE as error:
@@ -269,13 +271,6 @@ class Datasets:
             )
         wanted = package(dataset, owner, self.renamed)
         return sync(record, wanted) if record else _new(dataset, created(dataset, wanted))
-
-
-def _retired(record: Record) -> Change:
-    title = str(record.get("title") or record.get("name"))
-    wanted = {"name": str(record.get("name"))}
-    fields = [Field("state", record.get("state"), "deleted")]
-    return Change(operation=PackageRetire.name, subject=str(record["id"]), title=title, wanted=wanted, fields=fields)
 
 
 def _new(dataset: Dataset, body: Record) -> Change:

@@ -104,7 +104,8 @@ class RowsUpsert(Operation):
 
     def body(self, change: Change, before: Record | None) -> dict[str, Any] | None:
         day, known = change.wanted["day"], before or {}
-        rows = [_record(day, row) for row in change.wanted["rows"]]
+        names = ("metric", "subject", "value", "number")
+        rows = [{"day": day, **dict(zip(names, row, strict=True))} for row in change.wanted["rows"]]
         changed = [row for row in rows if not _is_there(row, known)]
         return {"resource_id": known["resource_id"], "records": changed, "method": "upsert"} if changed else None
 
@@ -172,11 +173,6 @@ def _key(row: Mapping[str, Any]) -> str:
     return _named(row.get("metric"), row.get("subject"))
 
 
-def _record(day: str, row: list[Any]) -> dict[str, Any]:
-    metric, subject, value, number = row
-    return {"day": day, "subject": subject, "metric": metric, "value": value, "number": number}
-
-
 def _is_there(row: Mapping[str, Any], known: Mapping[str, Any]) -> bool:
     found = known.get(_key(row))
     return found is not None and all(is_same(found[name], row[name]) for name in ("value", "number"))
@@ -228,7 +224,14 @@ class Series:
     ) -> None:
         self.output = output
         self.source = source
-        self.dataset = dataset or _dataset(output, source)
+        if not dataset:
+            with closing(connect(output)) as db:
+                held = (name for kind, name in _DATASETS.items() if db.execute(_KIND, (source, kind)).fetchone())
+                dataset = next(held, None)
+        if not dataset:
+            sentence = "has neither portals nor extensions: name the portal's dataset with --dataset."
+            raise PublishError(f"{source} {sentence}")
+        self.dataset = dataset
         self.resource = resource
         self.since = since
         self.title = f"time series of {source}"
@@ -277,14 +280,6 @@ class Series:
         )
 
 
-def _dataset(output: Path, source: str) -> str:
-    with closing(connect(output)) as db:
-        found = next((name for kind, name in _DATASETS.items() if db.execute(_KIND, (source, kind)).fetchone()), None)
-    if found is None:
-        raise PublishError(f"{source} has neither portals nor extensions: name the portal's dataset with --dataset.")
-    return found
-
-
 async def _last_day(portal: Portal, resource_id: str) -> str:
     if not resource_id:
         return ""
@@ -297,14 +292,11 @@ def _batches(found: Iterable[Observation]) -> Iterator[list[list[Any]]]:
     """Yield the rows of a day, some at a time: of metric, subject, value, and number."""
     batch: list[list[Any]] = []
     for one in found:
-        batch.append([one.metric, one.subject, one.value, _number(one)])
+        number = timeseries.number(one)
+        number = int(number) if number is not None and number.is_integer() else number
+        batch.append([one.metric, one.subject, one.value, number])
         if len(batch) == _ROWS:
             yield batch
             batch = []
     if batch:
         yield batch
-
-
-def _number(observation: Observation) -> float | None:
-    found = timeseries.number(observation)
-    return int(found) if found is not None and found.is_integer() else found

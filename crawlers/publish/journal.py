@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sqlite3
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
 
 from crawlers.exceptions import OutputError
@@ -58,8 +58,6 @@ class Entry(NamedTuple):
 
     Args:
         run: its name, that of the run that planned it.
-        portal: the portal's root.
-        title: what is published.
         unchanged: how many records were as wanted when it was planned.
     """
 
@@ -74,9 +72,6 @@ class Entry(NamedTuple):
 
 class Journal:
     """A SQLite file: every change is on disk when the call returns.
-
-    Args:
-        path: the file.
 
     Raises:
         OutputError: it can't be used; so says every method.
@@ -155,16 +150,19 @@ class Journal:
         self.db.execute(f"DELETE FROM runs WHERE {condition}", values)  # noqa: S608
 
 
+@dataclass(frozen=True, slots=True)
 class Steps:
-    """The steps of one publish, in the journal.
+    """The steps of one publish, in the journal."""
 
-    Args:
-        run: the publish's name.
-    """
+    journal: Journal
+    run: str
 
-    def __init__(self, journal: Journal, run: str) -> None:
-        self.journal = journal
-        self.run = run
+    @property
+    def entry(self) -> Entry:
+        """The publish, which is in the journal."""
+        entry = self.journal.entry(self.run)
+        assert entry is not None  # noqa: S101
+        return entry
 
     def add(self, changes: Collection[Change]) -> None:
         """Add changes to the plan; those without fields are counted only."""
@@ -206,8 +204,7 @@ class Steps:
 
     def to_restore(self) -> tuple[State, ...]:
         """Return the states of the steps that are to be restored; after a way back, those that were in conflict."""
-        entry = self.journal.entry(self.run)
-        return ("conflict",) if entry and entry.phase == "undone" else ("sent", "done")
+        return ("conflict",) if self.entry.phase == "undone" else ("sent", "done")
 
     def has(self, *states: State) -> bool:
         return bool(self.counts().keys() & set(states))

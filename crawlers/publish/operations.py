@@ -49,7 +49,6 @@ class Change:
     Args:
         operation: the name of an `crawlers.publish.operations.Operation`.
         subject: what the operation knows the record by: a package's id, a resource's id, a table and a day.
-        title: of the record.
         wanted: what the operation needs to know; JSON.
         fields: what changes.
         problem: why the record is left out, if it is: one sentence.
@@ -70,8 +69,6 @@ class Step:
     Args:
         number: its place in the plan, from 1.
         before: the record as it was when it was written; ``None`` if there was none, or nothing was written.
-        sent: what was sent.
-        after: the record as it was read back.
         error: why it is left out, failed, or in conflict.
     """
 

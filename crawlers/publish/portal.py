@@ -41,11 +41,7 @@ _WRITE_META = {"dont_retry": True, "dont_redirect": True}
 
 
 def write_addresses(portal: str) -> list[str]:
-    """Return the addresses of a portal's write actions.
-
-    Args:
-        portal: its root: https://demo.ckan.org
-    """
+    """Return the addresses of a portal's write actions."""
     return [f"{portal}/api/3/action/{action}" for action in WRITES]
 
 
@@ -56,10 +52,6 @@ def is_stopping(crawler: Crawler) -> bool:
 
 class Portal:
     """A CKAN portal.
-
-    Args:
-        crawler: the crawl, whose pace, retries and rules hold for each request.
-        url: the portal's root.
 
     Attributes:
         resources: the ids of the resources that were asked for by dataset and name.

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 from crawlers.exceptions import AnswerError, ConflictError, RefusedWriteError, UnclearWriteError
 from crawlers.publish.datastore import RowsUpsert, TableCreate
-from crawlers.publish.journal import Steps
 from crawlers.publish.operations import PackageCreate, PackagePatch, PackageRetire, PackageSync, ResourcePatch
 from crawlers.publish.record import differences
 from crawlers.safety.redact import one_line
@@ -16,7 +15,7 @@ from crawlers.safety.redact import one_line
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from crawlers.publish.journal import Entry, Journal
+    from crawlers.publish.journal import Entry, Steps
     from crawlers.publish.operations import Call, Operation, Step
     from crawlers.publish.portal import Portal
     from crawlers.publish.record import Record
@@ -53,33 +52,21 @@ OPERATIONS: dict[str, Operation] = {
 _SHOWN = 10  # fields that an error names
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Publication:
     """The steps of one publish.
 
     Args:
-        run: the publish's name.
         tries: how often a write is sent at most while its outcome is unclear.
         settled: called with each step that is over.
         failed: called with each step that failed or is in conflict, and the error.
     """
 
-    def __init__(
-        self,
-        portal: Portal,
-        journal: Journal,
-        run: str,
-        *,
-        tries: int,
-        settled: Callable[[Step], None],
-        failed: Callable[[Step, AnswerError], None],
-    ) -> None:
-        self.portal = portal
-        self.journal = journal
-        self.run = run
-        self.steps = Steps(journal, run)
-        self.tries = tries
-        self.settled = settled
-        self.failed = failed
+    portal: Portal
+    steps: Steps
+    tries: int
+    settled: Callable[[Step], None]
+    failed: Callable[[Step, AnswerError], None]
 
     async def publish(self) -> bool:
         """Do the steps that are not done; if one fails for good, restore all. Return whether all are done.
@@ -88,7 +75,7 @@ class Publication:
             AnswerError: as `restore`.
             OutputError: the journal can't be written.
         """
-        self.journal.mark(self.run, "publishing")
+        self.steps.journal.mark(self.steps.run, "publishing")
         for step in self.steps.forward("planned", "sent"):
             try:
                 done = await self._do(step)
@@ -97,7 +84,7 @@ class Publication:
                 await self.restore()
                 return False
             self.settled(done)
-        self.journal.mark(self.run, "published")
+        self.steps.journal.mark(self.steps.run, "published")
         return True
 
     async def restore(self) -> None:
@@ -108,7 +95,7 @@ class Publication:
             OutputError: the journal can't be written.
         """
         states = self.steps.to_restore()
-        self.journal.mark(self.run, "undoing")
+        self.steps.journal.mark(self.steps.run, "undoing")
         for step in self.steps.back(*states):
             try:
                 await self._undo(step)
@@ -116,7 +103,7 @@ class Publication:
                 self.failed(self.steps.set(step, "conflict", error=str(error)), error)
             else:
                 self.settled(self.steps.set(step, "restored"))
-        self.journal.mark(self.run, "undone")
+        self.steps.journal.mark(self.steps.run, "undone")
 
     # Forward
 

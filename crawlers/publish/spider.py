@@ -134,13 +134,14 @@ class PublishSpider(CatalogueSpider):
         interrupted = journal.interrupted(self.portal)
         if interrupted and interrupted.run != undone and not self.is_dry_run:
             logger.warning("The publish %s was interrupted; it is finished or undone first.", interrupted.run)
-            is_rollback = interrupted.phase == "undoing" or Steps(journal, interrupted.run).has("failed", "conflict")
-            await self._carry_out(journal, interrupted, is_rollback=is_rollback)
-        run = undone or await self._plan(journal)
-        if await self._is_approved(journal, run):
-            await self._carry_out(journal, _entry(journal, run), is_rollback=bool(undone))
+            steps = Steps(journal, interrupted.run)
+            is_rollback = interrupted.phase == "undoing" or steps.has("failed", "conflict")
+            await self._carry_out(steps, is_rollback=is_rollback)
+        steps = Steps(journal, undone) if undone else await self._plan(journal)
+        if await self._is_approved(steps):
+            await self._carry_out(steps, is_rollback=bool(undone))
 
-    async def _plan(self, journal: Journal) -> str:
+    async def _plan(self, journal: Journal) -> Steps:
         state, days = self.records.job.state, self.crawler.settings.getint("RUNS_KEPT_DAYS")
         if days:
             journal.forget(before=moment.written(datetime.now(UTC) - timedelta(days=days)))
@@ -149,14 +150,14 @@ class PublishSpider(CatalogueSpider):
         steps = Steps(journal, run)
         async for changes in chosen.changes(Portal(self.crawler, self.portal)):
             steps.add(changes)
-        return run
+        return steps
 
-    async def _is_approved(self, journal: Journal, run: str) -> bool:
-        is_rollback, steps = bool(self.args["rollback"]), Steps(journal, run)
-        self._note(journal, run)
+    async def _is_approved(self, steps: Steps) -> bool:
+        is_rollback = bool(self.args["rollback"])
+        self._note(steps)
         states = steps.to_restore() if is_rollback else ("planned",)
         has_work = steps.has(*states)
-        plan = Plan(_entry(journal, run), steps, is_rollback=is_rollback, has_work=has_work)
+        plan = Plan(steps.entry, steps, is_rollback=is_rollback, has_work=has_work)
         answers = await self.crawler.signals.send_catch_log_async(signal=signals.plan_ready, plan=plan)
         for _, answer in answers:
             if isinstance(answer, Failure):
@@ -166,15 +167,14 @@ class PublishSpider(CatalogueSpider):
         self.run_state.is_limited = has_work and not is_approved
         return is_approved or not (has_work or self.is_dry_run)
 
-    async def _carry_out(self, journal: Journal, entry: Entry, *, is_rollback: bool) -> None:
-        self._note(journal, entry.run)
-        steps = Steps(journal, entry.run)
+    async def _carry_out(self, steps: Steps, *, is_rollback: bool) -> None:
+        self._note(steps)
         for step in steps.forward(*(steps.to_restore() if is_rollback else ("planned", "sent"))):
-            self.expect(step.change.operation, step.change.subject, listed_by=entry.run)
+            self.expect(step.change.operation, step.change.subject, listed_by=steps.run)
         self.run_state.expected = self.records.expected
         portal, tries = Portal(self.crawler, self.portal), self.crawler.settings.getint("RETRY_TIMES") + 1
         publication = Publication(
-            portal, journal, entry.run, tries=tries, settled=self._settled, failed=self._step_failed
+            portal=portal, steps=steps, tries=tries, settled=self._settled, failed=self._step_failed
         )
         is_done = True
         try:
@@ -183,12 +183,12 @@ class PublishSpider(CatalogueSpider):
             else:
                 is_done = await publication.publish()
         finally:
-            self._note(journal, entry.run)
+            self._note(steps)
         if not is_done:
             raise CloseSpider("rolled_back")
 
-    def _note(self, journal: Journal, run: str) -> None:
-        self.published, self.counts = _entry(journal, run), Steps(journal, run).counts()
+    def _note(self, steps: Steps) -> None:
+        self.published, self.counts = steps.entry, steps.counts()
 
     def _settled(self, step: Step) -> None:
         operation = step.change.operation
@@ -211,9 +211,3 @@ class PublishSpider(CatalogueSpider):
     def _count(self) -> None:
         """Count a step that is over; one that is restored after it was done counts once."""
         self.run_state.count_listed(min(self.run_state.listed + 1, self.run_state.expected or 0))
-
-
-def _entry(journal: Journal, run: str) -> Entry:
-    entry = journal.entry(run)
-    assert entry is not None  # noqa: S101
-    return entry

@@ -39,7 +39,10 @@ SELECT {", ".join(FIELDS)} FROM captures WHERE source = ? AND dataset_id = ? AND
 
 
 class Captures:
-    """The files of an archive, for the resources that link them: the portal must be the one that was harvested."""
+    """What is kept of the files that resources link, for these resources: CKAN's ticket 891.
+
+    The portal must be the one that was harvested.
+    """
 
     def __init__(self, output: Path, source: str) -> None:
         self.output = output
@@ -47,11 +50,6 @@ class Captures:
         self.title = f"files of {source}"
 
     async def changes(self, portal: Portal) -> AsyncIterator[list[Change]]:
-        """Yield the changes of a dataset's resources.
-
-        Raises:
-            AnswerError: the portal's records can't be read.
-        """
         for dataset_id, looks in self._datasets():
             record = await portal.read("package_show", {"id": dataset_id})
             listed = (record or {}).get("resources") or []
@@ -100,11 +98,7 @@ ORDER BY dataset_id LIMIT ?
 
 
 class Profiles:
-    """The profiles of a source.
-
-    Args:
-        kind: site or extension.
-    """
+    """The profiles of a source."""
 
     def __init__(self, output: Path, source: str, kind: Kind) -> None:
         self.output = output
@@ -114,11 +108,6 @@ class Profiles:
         self.rules = rules(kind)
 
     async def changes(self, portal: Portal) -> AsyncIterator[list[Change]]:
-        """Yield a change for each record of a profile.
-
-        Raises:
-            AnswerError: the portal's records can't be read.
-        """
         schema = await portal.schema(self.kind)
         for profiles in self._profiles():
             asked = [key for profile in profiles.values() for key in _ids(profile)]

@@ -1,4 +1,4 @@
-"""The only browser of a crawl: started at the first request for it, closed with the crawl."""
+"""The only browser of a crawl, started at the first request for it; and how it answers a request with a page."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from scrapy import Request
     from scrapy.crawler import Crawler
 
-    from crawlers.components.browser.page import End, State
+    from crawlers.components.browser.page import End
 
 
 logger = logging.getLogger(__name__)
@@ -301,14 +301,11 @@ async def _turn_once(live: LivePage, turning: Turning) -> End | None:
     late = [
         url for name, url in live.traffic.awaited().items() if name not in awaited
     ]  # others wait for news, for ever
-    if late and (end or _is_emptied(before, await live.state())):
+    now = await live.state() if late and not end else None
+    is_emptied = before is not None and now is not None and now[1] < before[1]  # links are gone, none came instead
+    if late and (end or is_emptied):
         raise DownloadTimeoutError(f"the page still waits for {late[0]}")
     return end
-
-
-def _is_emptied(before: State | None, now: State | None) -> bool:
-    """Return whether links are gone, and none have come instead."""
-    return before is not None and now is not None and now[1] < before[1]
 
 
 async def _response(live: LivePage, request: Request, end: End | None) -> Response | None:

@@ -68,11 +68,9 @@ def _playwrights() -> Iterator[str]:
         sys.platform, ".cache/ms-playwright"
     )
     for pattern in _FILES if revision else ():
-        yield from (str(path) for path in sorted(Path(folder).glob(pattern.format(revision))) if _is_executable(path))
-
-
-def _is_executable(path: Path) -> bool:
-    return path.is_file() and os.access(path, os.X_OK)
+        for path in sorted(Path(folder).glob(pattern.format(revision))):
+            if path.is_file() and os.access(path, os.X_OK):
+                yield str(path)
 
 
 def _revision() -> str | None:

@@ -31,6 +31,8 @@ if TYPE_CHECKING:
     from crawlers.components.browser.guard import Guard
 
 
+# Failures, as the exceptions that Scrapy's retries and `crawlers.components.politeness.failures` know
+
 _KNOWN: tuple[tuple[str, type[Exception]], ...] = (
     ("ERR_NAME_NOT_RESOLVED", CannotResolveHostError),
     ("ERR_CONNECTION_REFUSED", DownloadConnectionRefusedError),
@@ -115,13 +117,7 @@ class Document:
         return self.is_page and not self.location
 
     def scrapy_headers(self, turns: int, end: End | None, idle: int = 0) -> Headers:
-        """Return the headers of Scrapy's response.
-
-        Args:
-            turns: how often the page was turned.
-            end: why there is no further page, if so.
-            idle: how often a button that had turned the page was pressed in vain.
-        """
+        """Return the headers of Scrapy's response."""
         headers = Headers()
         for name, value in self.headers:
             headers.appendlist(name.encode("latin-1", "replace"), value.encode("latin-1", "replace"))
@@ -216,9 +212,6 @@ class Gate:
 
 class Traffic:
     """Watches what a page requests: what is pending, what failed, how much came.
-
-    Args:
-        max_bytes: bytes that the page may load.
 
     Attributes:
         failure: why the page is of no use any more.
@@ -347,15 +340,11 @@ State = tuple[int, int, int, int]
 class LivePage:
     """
     Args:
-        url: its address.
         way: what requests for further turns of this page have in common.
-        guard: where it may lead.
         max_bytes: bytes that it may be, and may load until it is shown.
 
     Attributes:
-        turns: how many were made.
         acted: when the server was last asked for something on purpose.
-        latency: how long it took to answer.
         idle: how often a button that had turned the page was pressed in vain, although no request failed.
         is_shown: whether there is a page to see.
         clicked: the button that turned the page last: its text may have changed since.

@@ -1,4 +1,7 @@
-"""How a page is turned: by a button, a numbered one, by scrolling, by the rules' own JavaScript."""
+"""How a page is turned: by a button, a numbered one, by scrolling, by the rules' own JavaScript.
+
+The turns that a request needs are plain data, which can be stored, repeated and compared.
+"""
 
 from __future__ import annotations
 
@@ -193,7 +196,7 @@ async def _script(live: LivePage, turning: Turning) -> End | None:
         async with asyncio.timeout(turning.wait):
             answer = await _evaluated(live, turning.script or "false")
     except Error as error:
-        if _navigates(error):
+        if "Execution context was destroyed" in error.message:  # it leads to another page
             answer = None
         elif "SyntaxError" in error.message:
             raise AnswerError("paging", f"paging.script is not JavaScript: {_first(error)}") from error
@@ -221,10 +224,6 @@ async def _evaluated(live: LivePage, script: str) -> Any:
         if "Illegal return" not in error.message and "await is only valid" not in error.message:
             raise
         return await live.page.evaluate(f"async () => {{ {script}\n }}")
-
-
-def _navigates(error: Error) -> bool:
-    return "Execution context was destroyed" in error.message
 
 
 def _first(error: Error) -> str:

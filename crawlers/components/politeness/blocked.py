@@ -1,4 +1,4 @@
-"""Recognise the answers of firewalls and bot checks, whatever their HTTP status; stop asking hosts that give them."""
+"""What is asked no more: hosts that refuse this crawler, and hosts that are not the catalogue's."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The only owner of the downloader's slots: the request rate of each host, its pauses, and its waiting requests."""
+"""How fast hosts are asked: the rate of each, its pauses and retries. The only owner of the downloader's slots."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ _UNKNOWN = 2.0  # requests a second, of a host that has answered once
 
 
 class Limit:
-    """Of one host, for the rest of the run.
+    """How fast one host may be asked, as its refusals teach: additive increase, multiplicative decrease.
 
     Attributes:
         rate: requests a second at most; infinite as long as the host has refused nothing.
@@ -137,19 +137,16 @@ class Pauses:
         slot, known = self.crawler.engine.downloader.slots.get(key), self.by_key.get(key)
         if slot is None or seconds <= 0 or (known and seconds <= known.seconds):
             return
-        until = self.clock() + seconds
-        self._count(until - known.until if known else seconds, is_new=known is None)
+        until, stats = self.clock() + seconds, self.crawler.stats
+        held = stats.get_value("politeness/held_seconds", 0) + (until - known.until if known else seconds)
+        stats.set_value("politeness/held_seconds", round(held, 3))
+        stats.inc_value("politeness/holds", 0 if known else 1)
         logger.info("%s is paused for %.1f s: %s", key, seconds, reason)
         self.by_key[key] = Pause(seconds, until)
         self._publish(key, f"waits {seconds:.0f} s for {key}: {reason}")
         slot.close()  # cancels the wait between two requests, or the shorter pause
         slot.latercall = call_later(seconds, self._end, key, slot)
         slot.lastseen = until  # an idle slot would be forgotten, and the pause with it
-
-    def _count(self, seconds: float, *, is_new: bool) -> None:
-        stats = self.crawler.stats
-        stats.inc_value("politeness/holds", 1 if is_new else 0)
-        stats.set_value("politeness/held_seconds", round(stats.get_value("politeness/held_seconds", 0) + seconds, 3))
 
     def _publish(self, key: str, reason: str | None) -> None:
         """Store the reasons of the pauses in the stats, for the heartbeat and the dashboard."""
