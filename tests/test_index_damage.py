@@ -17,7 +17,7 @@ import pytest
 from crawlers.exceptions import OutputError
 from crawlers.items import Dataset
 from crawlers.operate.dashboard.site import Site
-from crawlers.store.index import Index, catch_up, database
+from crawlers.store.index import Index, catch_up, database, missing_descriptions
 from crawlers.store.index.batch import DOCUMENTS
 from crawlers.store.index.schema import VERSION
 from tests.conftest import ROOT, options, scrapy
@@ -354,3 +354,34 @@ def test_an_index_of_another_version_is_replaced_as_a_whole_or_stays(tmp_path, m
     Index(tmp_path, "town").close()
     with closing(sqlite3.connect(tmp_path / "index.sqlite")) as db:
         assert (db.execute(before).fetchone(), db.execute("PRAGMA user_version").fetchone()) == (there, (VERSION,))
+
+
+def test_no_name_in_an_index_of_another_version_is_a_statement(tmp_path):
+    (tmp_path / "town").mkdir()
+    with closing(sqlite3.connect(tmp_path / "index.sqlite")) as db:
+        db.execute(f"""CREATE TABLE "a""; ATTACH '{tmp_path / "made"}' AS made; CREATE TABLE made.t (x); --" (x)""")
+    Index(tmp_path, "town").close()
+    assert not (tmp_path / "made").exists()
+
+
+def test_who_describes_a_source_does_not_hide_what_a_crawl_outdates_meanwhile(tmp_path, monkeypatch):
+    for number in range(3):
+        put_ckan(tmp_path, "town", record(number))
+    is_described = "SELECT described FROM sources"
+    catch_up(tmp_path)
+    really = missing_descriptions.described
+
+    def described(*arguments):
+        yield from really(*arguments)
+        with closing(database.Database(tmp_path).db) as other:
+            database.outdate(other, "town")
+
+    index = Index(tmp_path, "town")
+    database.outdate(index.database.db, "town")
+    with monkeypatch.context() as meanwhile:
+        meanwhile.setattr(missing_descriptions, "described", described)
+        index.describe(print)
+    assert index.database.rows(is_described, ()) == [(0,)]
+    index.describe(print)
+    assert index.database.rows(is_described, ()) == [(1,)]
+    index.close()

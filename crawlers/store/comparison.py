@@ -1,4 +1,4 @@
-"""A source's folder against its manifest: documents that are missing or damaged, and files that no line names."""
+"""A source's documents against its manifest: those that a killed crawl was writing, and all of them."""
 
 from __future__ import annotations
 
@@ -12,19 +12,14 @@ import orjson
 
 from crawlers.safety import inside, sqlite
 from crawlers.safety.redact import has_login
-from crawlers.store.bucket.contract import FOLDERS
+from crawlers.store.bucket.contract import FOLDERS, is_document
 from crawlers.store.index import manifest
 from crawlers.store.lines import JSONLines
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Collection, Iterable, Iterator
     from pathlib import Path
     from types import TracebackType
-
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable
-    from pathlib import Path
 
     from crawlers.store.index.documents import Documents
     from crawlers.store.index.known import Key, Known
@@ -138,8 +133,6 @@ def _marked(folder: Path) -> dict[Key, set[str]]:
         lines = inside.read(folder, OPEN_BATCH, _LARGEST).splitlines()
     except FileNotFoundError:
         return marked
-    from crawlers.store.bucket.contract import is_document  # noqa: PLC0415 -- few crawls find a mark
-
     for line in lines:
         try:
             found = json.loads(line)
@@ -164,6 +157,8 @@ def _sha256(folder: Path, file: str) -> str | None:
     except OSError:
         return ""
 
+
+# The whole folder
 
 _SCHEMA = """
 CREATE TABLE last (

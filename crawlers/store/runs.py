@@ -132,6 +132,8 @@ def verdict(
     return "partial" if limited else "complete"
 
 
+# A run as its report, running.json or its claim says
+
 UNREADABLE = "unreadable report"
 """Why a run failed whose report can't be read."""
 _LARGEST = 8 * 1024 * 1024  # bytes; a report has a few thousand
@@ -187,7 +189,10 @@ def content(path: Path) -> dict[str, Any]:
 
 
 def _run(folder: Path, name: str | None, record: dict[str, Any], *, state: State, **known: Any) -> Run:
-    started, finished = _text(record.get("started")) or _moment(name), _text(record.get("finished"))
+    started, finished = _text(record.get("started")), _text(record.get("finished"))
+    if started is None:
+        with suppress(ValueError):
+            started = datetime.strptime((name or "")[:16], "%Y%m%dT%H%M%SZ").replace(tzinfo=UTC).isoformat()
     took = seconds(started, finished or _text(record.get("heartbeat")))
     return Run(
         source=folder.name,
@@ -231,13 +236,6 @@ def _why(record: dict[str, Any]) -> str:
     return "; ".join(one for one in waits if isinstance(one, str)) if isinstance(waits, list) else ""
 
 
-def _moment(name: str | None) -> str | None:
-    """Return when a run of that name began."""
-    with suppress(ValueError):
-        return datetime.strptime((name or "")[:16], "%Y%m%dT%H%M%SZ").replace(tzinfo=UTC).isoformat()
-    return None
-
-
 def _beats(state: dict[str, Any]) -> bool:
     """Return whether a crawl on another machine, where locks may not work, has a recent heartbeat."""
     if not state or (state.get("host") == socket.gethostname() and not state.get("elsewhere")):
@@ -267,35 +265,7 @@ def _mapping(value: Any, kind: type) -> dict[str, Any]:
     return {name: one for name, one in value.items() if isinstance(one, kind)}
 
 
-_RUNS = """
-SELECT source, run FROM runs WHERE verdict IN (SELECT value FROM json_each(?))
-ORDER BY finished <= strftime('%Y-%m-%dT%H:%M', 'now', '+1 hour') DESC, finished DESC, run DESC
-"""  # a run that ended in the future had a wrong clock
-
-
-def _judged(
-    output: Path, sources: Collection[str], states: Collection[str], limit: int | None
-) -> list[tuple[str, str]] | None:
-    """Return the reports of runs that may be in some states, each a source and a file; ``None`` without an index.
-
-    Those that the index has not read are among them: it cannot know what they say.
-
-    Args:
-        limit: the number of runs that are known to be in these states, those that ended last; by default all.
-    """
-    from crawlers.store.index import reports  # noqa: PLC0415 -- `scrapy jobs` needs no index for the last runs
-    from crawlers.store.index.database import connect, readable  # noqa: PLC0415
-
-    try:
-        with readable(output), closing(connect(output)) as db:
-            found = {source: reports.differences(db, output / source) for source in sources}
-            waiting = {(source, run) for source, (unread, _) in found.items() for run in unread}
-            rows = db.execute(_RUNS, (json.dumps(list(states)),))
-            there = ((source, run) for source, run in rows if source in found and run not in found[source][1])
-            known = islice((key for key in there if key not in waiting), limit)
-            return [(source, f"{run}.json") for source, run in (*waiting, *known)]
-    except IndexUnreadableError:
-        return None
+# What a run wrote, marked or failed at
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -388,6 +358,8 @@ def _failed(line: dict[str, Any]) -> Item:
     )
 
 
+# Which runs there are
+
 Key = tuple[bool, str, int]
 """What reports are sorted by that have names alone: those of a wrong clock first, then by when their run began."""
 
@@ -396,6 +368,10 @@ _UNFINISHED = ("running", "pending")
 _DIGITS = re.compile(r"[0-9]+")
 _HOUR = len("2026112003")
 _PLAIN = len("20261120T030000Z.json")
+_RUNS = """
+SELECT source, run FROM runs WHERE verdict IN (SELECT value FROM json_each(?))
+ORDER BY finished <= strftime('%Y-%m-%dT%H:%M', 'now', '+1 hour') DESC, finished DESC, run DESC
+"""  # a run that ended in the future had a wrong clock
 
 
 def runs(
@@ -431,12 +407,7 @@ def runs(
 def _candidates(
     output: Path, names: list[str], limit: int | None, states: Collection[State], latest: str
 ) -> Iterable[tuple[str, str]]:
-    """Return the reports to read, each a source and a file.
-
-    Args:
-        names: of the sources.
-        latest: see `_latest`.
-    """
+    """Return the reports to read, each a source and a file."""
     if not set(states) >= set(STATES):
         found = _judged(output, names, states, limit)
         if found is not None:
@@ -447,29 +418,46 @@ def _candidates(
     return _newest(output, names, limit, latest)
 
 
+def _judged(
+    output: Path, sources: Collection[str], states: Collection[str], limit: int | None
+) -> list[tuple[str, str]] | None:
+    """Return the reports of runs that may be in some states, each a source and a file; ``None`` without an index.
+
+    Those that the index has not read are among them: it cannot know what they say.
+
+    Args:
+        limit: the number of runs that are known to be in these states, those that ended last; by default all.
+    """
+    from crawlers.store.index import reports  # noqa: PLC0415 -- `scrapy jobs` needs no index for the last runs
+    from crawlers.store.index.database import connect, readable  # noqa: PLC0415
+
+    try:
+        with readable(output), closing(connect(output)) as db:
+            found = {source: reports.differences(db, output / source) for source in sources}
+            waiting = {(source, run) for source, (unread, _) in found.items() for run in unread}
+            rows = db.execute(_RUNS, (json.dumps(list(states)),))
+            there = ((source, run) for source, run in rows if source in found and run not in found[source][1])
+            known = islice((key for key in there if key not in waiting), limit)
+            return [(source, f"{run}.json") for source, run in (*waiting, *known)]
+    except IndexUnreadableError:
+        return None
+
+
 def last(output: Path, source: str, *, jobs: Path | None = None) -> Run | None:
     """Return a source's last run; the one that is queued or running, if there is one."""
     names, latest = _names(output, source), _latest()
     current = _without_report(output, names, source, jobs)
     without = frozenset(run.run for run in current)
-    ended = [run for name in names if (run := _last_ended(output / name, _now(output / name), without, latest[:_HOUR]))]
+    ended = []
+    for folder in (output / name for name in names):
+        now = (_changed(f"{folder}/runs"), hash(frozenset(_reports(folder))))  # another one with another report
+        ended += [run for run in (_last_ended(folder, now, without, latest[:_HOUR]),) if run]
     return max([*ended, *current], key=lambda run: _ended(run, latest), default=None)
-
-
-def _now(folder: Path) -> tuple[float, int]:
-    """Return what is another one as soon as a source has another report."""
-    return _changed(f"{folder}/runs"), hash(frozenset(_reports(folder)))
 
 
 @lru_cache(maxsize=1024)
 def _last_ended(folder: Path, now: tuple[float, int], without: frozenset[str | None], hour: str) -> Run | None:  # noqa: ARG001 -- what the result depends on
-    """Return the run of a source that ended last and has a report: pages ask for that of each source.
-
-    Args:
-        now: see `_now`.
-        without: names of runs to leave out.
-        hour: the one that has begun; a report of a later one comes from a wrong clock.
-    """
+    """Return the run of a source that ended last and has a report: pages ask for that of each source."""
     latest = _latest()
     found = (
         reported(folder / "runs" / file) for _, file in _newest(folder.parent, [folder.name], 1 + len(without), latest)
@@ -584,12 +572,8 @@ def _recent(names: list[str], count: int, latest: str) -> list[tuple[Key, str]]:
     end = bisect_right(plain, f"{latest[:8]}T{latest[8:]}Z.json")
     others = set(names).difference(plain) if len(plain) < len(names) else ()
     some = [*plain[max(0, end - count) : end], *others, *(plain[end:] if end < count else ())]
-    return heapq.nlargest(count, ((_key(name.removesuffix(".json"), latest), name) for name in some))
-
-
-def _key(name: str, latest: str) -> Key:
-    """Return what to sort runs by that have names alone: when each began, the oldest first."""
-    return _digits(name) <= latest, *name_order(name)
+    stems = ((name.removesuffix(".json"), name) for name in some)
+    return heapq.nlargest(count, (((_digits(stem) <= latest, *name_order(stem)), name) for stem, name in stems))
 
 
 def _changed(path: str) -> float:

@@ -11,7 +11,6 @@ import hashlib
 import json
 import logging
 import re
-import sqlite3
 from contextlib import closing, suppress
 from datetime import date
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -23,16 +22,16 @@ from crawlers.store import lines
 
 if TYPE_CHECKING:
     import sqlite3
-    from collections.abc import Iterable, Iterator, Sequence
-    from pathlib import Path
-
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     Measure = tuple[str, str, str]
     """Subject, metric, value."""
+    Count = tuple[str, int]
+    """Metric, number."""
+
+
+logger = logging.getLogger(__name__)
 
 FOLDER = "timeseries"
 COLUMNS = ("day", "subject", "metric", "value")
@@ -174,7 +173,7 @@ def files(folder: Path) -> list[str]:
     return sorted(found)
 
 
-logger = logging.getLogger(__name__)
+# In the index: the files are the truth, the table a cache, in the order of days
 
 _ROWS = 10_000  # in a transaction
 _BLOCK = 1024 * 1024
@@ -364,12 +363,7 @@ def number(found: Observation) -> float | None:
     return value if value is not None and abs(value) < LARGEST else None
 
 
-if TYPE_CHECKING:
-    import sqlite3
-    from collections.abc import Iterator
-
-    Count = tuple[str, int]
-    """Metric, number."""
+# A source's own series: what it has on disk, and what changed on a day
 
 MOST = 100
 """Formats, and licences, that have a metric: the most frequent ones."""

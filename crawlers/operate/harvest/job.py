@@ -12,13 +12,13 @@ from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import Any, Literal, Protocol, Self
-from urllib.parse import quote
 
 from crawlers.components.ledger import FORMAT
 from crawlers.exceptions import HarvestError
 from crawlers.listing.spider import hosts
 from crawlers.operate.sources.source import Source
 from crawlers.records.moment import moment, now
+from crawlers.safety import sqlite
 from crawlers.safety.locks import is_crawled, is_held, take
 from crawlers.safety.names import safe
 from crawlers.store.runs import at_work, content
@@ -317,7 +317,7 @@ class Ledger:
         try:
             return self._compare(self._facts(), identity)
         except sqlite3.DatabaseError as error:
-            code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+            code = sqlite.code(error)
             if code in _ELSEWHERE:
                 raise HarvestError(f"{self.path} can't be read ({error})") from None
             return "in use" if code in _BUSY else "damaged"
@@ -371,21 +371,22 @@ class Ledger:
         Args:
             names: the new names by the old ones.
         """
-        known = self._known().get("identity")
-        if not isinstance(known, dict) or not isinstance(known.get("arguments"), dict):
+        if "identity" not in self._known():
             return
-        arguments = {name: names.get(value, value) for name, value in known["arguments"].items()}
-        known["arguments"] |= {name: value for name, value in arguments.items() if name in NAMING}
-        with closing(self._opened()) as db:
-            db.execute("UPDATE facts SET value = ? WHERE name = 'identity'", (json.dumps(known),))
+        with closing(self._opened()) as db, sqlite.transaction(db):
+            known = _facts(db).get("identity")
+            if isinstance(known, dict) and isinstance(known.get("arguments"), dict):
+                arguments = {name: names.get(value, value) for name, value in known["arguments"].items()}
+                known["arguments"] |= {name: value for name, value in arguments.items() if name in NAMING}
+                db.execute("UPDATE facts SET value = ? WHERE name = 'identity'", (json.dumps(known),))
 
     def _facts(self) -> dict[str, Any]:
-        """Return the ledger's facts by name."""
-        with closing(self._opened()) as db:
-            db.execute("BEGIN IMMEDIATE")
-            rows = db.execute("SELECT name, value FROM facts").fetchall()
-            db.execute("ROLLBACK")
-        return {name: json.loads(value) for name, value in rows}
+        with closing(self._opened()) as db, sqlite.transaction(db):  # which fails while a crawl has the ledger
+            return _facts(db)
 
     def _opened(self) -> sqlite3.Connection:
-        return sqlite3.connect(f"file:{quote(str(self.path))}?mode=rw", uri=True, timeout=0, isolation_level=None)
+        return sqlite.connect_existing(self.path, "mode=rw", patience=0)
+
+
+def _facts(db: sqlite3.Connection) -> dict[str, Any]:
+    return {name: json.loads(value) for name, value in db.execute("SELECT name, value FROM facts")}

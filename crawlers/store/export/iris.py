@@ -12,6 +12,7 @@ from pyoxigraph import NamedNode
 
 from crawlers.exceptions import ExportError
 from crawlers.records.rdf.dcat_context import NAMES
+from crawlers.safety import sqlite
 
 if TYPE_CHECKING:
     from crawlers.items import Dataset
@@ -53,14 +54,17 @@ def host(dataset: Dataset) -> str:
     return urlsplit(iri(dataset.metadata_url) or "").hostname or dataset.source
 
 
+_SCHEMA = """
+CREATE TABLE taken (iri TEXT PRIMARY KEY, owner TEXT) WITHOUT ROWID;
+CREATE TABLE described (what TEXT PRIMARY KEY, said TEXT, owner TEXT) WITHOUT ROWID;
+"""
+
+
 class Taken:
     """The IRIs that an export uses, in a file: two datasets with the same IRI would become one."""
 
     def __init__(self) -> None:
-        self.db = sqlite3.connect("", isolation_level=None)  # a temporary file, removed when it is closed
-        self.db.execute("PRAGMA journal_mode = OFF")
-        self.db.execute("CREATE TABLE taken (iri TEXT PRIMARY KEY, owner TEXT) WITHOUT ROWID")
-        self.db.execute("CREATE TABLE described (what TEXT PRIMARY KEY, said TEXT, owner TEXT) WITHOUT ROWID")
+        self.db = sqlite.temporary(_SCHEMA)
 
     def __enter__(self) -> Self:
         self.db.execute("BEGIN")

@@ -14,14 +14,11 @@ from crawlers.store.timeseries import TEXTS
 
 if TYPE_CHECKING:
     import sqlite3
-    from collections.abc import Sequence
-
-
-if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     Values = Mapping[str, float]
     """By day."""
+
 
 POINTS = 120  # places on the time axis
 _USUAL = 0.9  # of the intervals between days are at most as long as the usual one

@@ -214,7 +214,8 @@ def remove(output: Path) -> None:
 def _lay_out(db: sqlite3.Connection) -> None:
     """Drop whatever is there, the full text first, which owns some of the other tables, and create all tables."""
     there = sorted(db.execute(_EXISTING).fetchall(), key=lambda row: row[1] != "search")
-    old = "".join(f'DROP {kind} IF EXISTS "{name}";' for kind, name in there)
+    names = ((kind, name.replace('"', '""')) for kind, name in there)  # others may have made them
+    old = "".join(f'DROP {kind} IF EXISTS "{name}";' for kind, name in names)
     views = ";".join(f"CREATE VIEW {name} AS {view.query}" for name, view in VIEWS.items())
     db.executescript(f"BEGIN IMMEDIATE; {old} {TABLES} {views}; PRAGMA user_version = {VERSION}; COMMIT;")
 
@@ -229,7 +230,8 @@ def usable(output: Path) -> Iterator[None]:
     try:
         yield
     except sqlite3.DatabaseError as error:
-        raise OutputError(f"{output / NAME} can't be used ({error}): {_what_to_do(error)}.") from None
+        advice = _ADVICE.get(sqlite.code(error), "rebuild it with `scrapy reindex`")
+        raise OutputError(f"{output / NAME} can't be used ({error}): {advice}.") from None
     except OSError as error:
         path = error.filename or output
         raise OutputError(f"{path} can't be used ({error.strerror}): {_NOT_YOURS}.") from None
@@ -253,8 +255,7 @@ def reading(folder: Path) -> Iterator[None]:
         raise DamagedSourceError(f"{what}: {advice}.") from None
 
 
-def _what_to_do(error: sqlite3.DatabaseError) -> str:
-    return _ADVICE.get(sqlite.code(error), "rebuild it with `scrapy reindex`")
+# For those who only read it: search, the report, the dashboard
 
 
 def connect(output: Path) -> sqlite3.Connection:
@@ -307,6 +308,8 @@ def _mode(path: Path) -> str:
     return "immutable=1" if is_alone else "mode=ro"
 
 
+# Rows that are removed or marked some thousands at a time: in one transaction, the log gets as large as they are
+
 _ROWS = 10_000  # in a transaction
 _DATASETS = 1_000  # with their full text, which is larger than they are
 _KEYS = {
@@ -319,7 +322,7 @@ _KEYS = {
 """The tables without a rowid that may be large, and by what their rows are ordered within a source."""
 _WITH_ROWID = ("captures",)
 _IDS = "SELECT id FROM datasets WHERE source = ? LIMIT ?"
-_UNDESCRIBED = "UPDATE sources SET described = 0 WHERE source = ?"
+_UNDESCRIBED = "UPDATE sources SET described = 0, stamp = lower(hex(randomblob(8))) WHERE source = ?"
 _OBSOLETE = """
 UPDATE datasets SET sha256 = ''
 WHERE id IN (SELECT id FROM datasets WHERE source = ? AND id > ? ORDER BY id LIMIT ?) RETURNING id
@@ -373,6 +376,8 @@ def _changed(db: sqlite3.Connection, statement: str, *values: object) -> int:
     with transaction(db):
         return db.execute(statement, values).rowcount
 
+
+# Files of lines that tables follow: new lines become rows, some hundred in a transaction
 
 ROWS = 500
 """Lines of a transaction."""

@@ -277,6 +277,8 @@ def _is_same_but_for(stamp: str | None, volatile: Volatile, before: dict[str, An
         return False
 
 
+# A dataset on disk
+
 UNREADABLE = (OSError, *kinds.UNREADABLE)
 """What `item` raises if the document cannot be read."""
 

@@ -42,8 +42,6 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
     from scrapy.http import Response
 
-    from crawlers.store.index.known import Known
-
 
 logger = logging.getLogger(__name__)
 

@@ -34,7 +34,8 @@ WHERE d.source = ? AND d.kind = 'dataset' AND s.sha256 IS NOT d.sha256
 _LACKING = f"{_DOCUMENTS} AND d.dataset_id > ? ORDER BY d.dataset_id LIMIT ?"
 _ONE = f"{_DOCUMENTS} AND d.dataset_id = ?"
 _IS_DESCRIBED = "SELECT described FROM sources WHERE source = ?"
-_DESCRIBED = "UPDATE sources SET described = 1 WHERE source = ?"
+_NOW = "SELECT manifest_bytes, stamp FROM sources WHERE source = ?"
+_DESCRIBED = "UPDATE sources SET described = 1 WHERE source = ?1 AND manifest_bytes = ?2 AND stamp IS ?3"
 
 
 def describe(db: sqlite3.Connection, folder: Path, lost: Callable[[str], None]) -> None:
@@ -47,13 +48,15 @@ def describe(db: sqlite3.Connection, folder: Path, lost: Callable[[str], None]) 
     """
     if db.execute(_IS_DESCRIBED, (folder.name,)).fetchone()[0]:
         return
-    is_complete = True
+    is_complete, before = True, db.execute(_NOW, (folder.name,)).fetchone()
     for batch in described(db, folder, lost):
         with transaction(db):
-            is_complete = not batch.drop_overtaken(db) and batch.described and is_complete
+            is_complete = db.execute(_NOW, (folder.name,)).fetchone() == before and batch.described and is_complete
+            is_complete = not batch.drop_overtaken(db) and is_complete
             batch.write(db)
-    if is_complete:
-        db.execute(_DESCRIBED, (folder.name,))
+            before = db.execute(_NOW, (folder.name,)).fetchone()
+    if is_complete:  # unless a crawl has written meanwhile: who reads next describes what that left
+        db.execute(_DESCRIBED, (folder.name, *before))
 
 
 def described(db: sqlite3.Connection, folder: Path, lost: Callable[[str], None]) -> Iterator[Batch]:

@@ -1,4 +1,4 @@
-"""Run reports in the index: a row for each, and a row for each of its kinds of errors."""
+"""Run reports in the index: a row for each and for each of its kinds of errors, and what later runs may build on."""
 
 from __future__ import annotations
 
@@ -250,6 +250,8 @@ def names(folder: Path) -> set[str]:
         return set()
     return {name.removesuffix(".json") for name in found if name.endswith(".json")}
 
+
+# What a run covers, and the last complete run that covered the same: a new run may build on that one
 
 _SAME_SCOPE = ("since", "rows", "source", "defaults", "overrides")
 FILTERS = ("q", "fq", "organization", "group", "tag")

@@ -235,6 +235,9 @@ def snippet(text: str, words: list[str]) -> str:
     return before + part.strip() + after
 
 
+# The full text is kept in step with its rows here: a trigger could do that, but in a trigger FTS5 writes each row to
+# disk by itself, which takes four times as long.
+
 UNSPACED = (
     "\u0e01-\u0e3a\u0e40-\u0e4e\u0e81-\u0edf\u1000-\u109f\u1780-\u17d3"  # Thai, Lao, Burmese, Khmer
     "\u3005-\u3007\u3041-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uff66-\uff9f"  # Japanese, Chinese
