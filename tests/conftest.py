@@ -104,6 +104,17 @@ def spider_names() -> list[str]:
     return sorted([*registered(), *OTHERS, *(path.stem for path in (ROOT / "spiders").glob("[!_]*.py"))])
 
 
+def load(path: Path) -> dict[str, Any]:
+    """Return the sources of sources.toml; raise `SourcesError` with a line for each table that is invalid."""
+    from crawlers.exceptions import SourcesError  # noqa: PLC0415
+    from crawlers.operate.sources.file import SourcesFile  # noqa: PLC0415 -- few tests need the spiders' packages
+
+    found, mistakes = SourcesFile(path).read()
+    if mistakes:
+        raise SourcesError("\n".join(mistakes.values()))
+    return found
+
+
 def scrapy(
     *arguments: str, cwd: Path = ROOT, timeout: float = HANG, fresh: bool = False
 ) -> subprocess.CompletedProcess[str]:

@@ -24,11 +24,10 @@ from crawlers.ecosystem.profiles import document, last_known
 from crawlers.ecosystem.visits import QUESTIONS, Visit
 from crawlers.exceptions import AnswerError, ArgumentError, SourcesError
 from crawlers.items import Site
-from crawlers.operate.sources.file import load
 from crawlers.records.record import Record
 from crawlers.store.timeseries import measures
 from tests import forked
-from tests.conftest import ROOT, Crawl, json_lines, options, scrapy
+from tests.conftest import ROOT, Crawl, json_lines, load, options, scrapy
 from tests.portal import sites
 from tests.portal.sites import CKAN, Catalogue, Portals
 from tests.test_certificates import AUTHORITY, DAY, Signed

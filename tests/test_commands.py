@@ -190,6 +190,18 @@ def test_every_command_of_ours_refuses_mistyped_options():
     assert [name for name, one in commands.items() if not isinstance(one, StrictCommand)] == []
 
 
+@pytest.mark.parametrize("name", ["sources", "archive", "ecosystem", "publish"])
+def test_a_verb_leads_to_a_function_and_takes_options_that_the_command_has(name):
+    command = _get_commands_from_module("crawlers.operate.commands", inproject=True)[name]
+    command.settings = project().settings
+    command.add_options(argparse.ArgumentParser(conflict_handler="resolve"))
+    known = {action.dest for action in command.parser._actions} | {"fields"}  # which sources.toml alone can say
+    assert command.verbs
+    for verb in command.verbs.values():
+        assert not verb.code or callable(verb.function)
+        assert set(verb.options) <= known
+
+
 def test_no_spider_is_named():
     ran = scrapy("crawl")
     assert (ran.returncode, ran.stderr.strip().splitlines()[-1]) == (

@@ -11,10 +11,9 @@ import pytest
 
 from crawlers.exceptions import SourcesError
 from crawlers.items import Agent, Dataset, License, Resource
-from crawlers.operate.sources.file import load
 from crawlers.records.curation import Curation, exclude, set_fields
 from crawlers.records.lazy_dataset import LazyDataset
-from tests.conftest import FAST, json_lines, scrapy
+from tests.conftest import FAST, json_lines, load, scrapy
 from tests.portal.dcat import Catalogue
 
 if TYPE_CHECKING:

@@ -16,10 +16,9 @@ from crawlers import arguments
 from crawlers.kind import registered
 from crawlers.listing.spider import source_name
 from crawlers.operate.sources import registry
-from crawlers.operate.sources.file import load
 from crawlers.operate.sources.registry import Portal, portals, search
 from crawlers.spider_loader import SpiderLoader
-from tests.conftest import FAST, ROOT, scrapy
+from tests.conftest import FAST, ROOT, load, scrapy
 from tests.portal.portal import Portal as CKANPortal
 
 GENERIC = SpiderLoader.from_settings(Settings({"SPIDER_MODULES": [], "KINDS_ENABLED": ["*"]}))

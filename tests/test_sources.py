@@ -22,14 +22,14 @@ from crawlers.operate.harvest.job import Claim, ClaimRecord
 from crawlers.operate.harvest.selection import _due, due
 from crawlers.operate.sources import edit
 from crawlers.operate.sources.dry_run import command, coverage, lines
-from crawlers.operate.sources.file import SourcesFile, load
+from crawlers.operate.sources.file import SourcesFile
 from crawlers.operate.sources.listing import Listed
 from crawlers.operate.sources.schedule import parse, zone
 from crawlers.operate.sources.source import Source, project
 from crawlers.records.moment import now
 from crawlers.store.runs import Run
 from tests import forked
-from tests.conftest import FAST, ROOT, scrapy
+from tests.conftest import FAST, ROOT, load, scrapy
 from tests.portal.dcat import Catalogue
 from tests.portal.html.families import PLAIN
 from tests.portal.portal import Portal

@@ -15,10 +15,9 @@ from crawlers.components.politeness.robots import Rules
 from crawlers.exceptions import AnswerError
 from crawlers.operate.sources.add import chosen_arguments, chosen_spider
 from crawlers.operate.sources.detect import HEAD, MOST, Detection, RefusalError
-from crawlers.operate.sources.file import load
 from crawlers.operate.sources.learn_rules import learned
 from crawlers.operate.sources.source import project
-from tests.conftest import FAST, scrapy
+from tests.conftest import FAST, load, scrapy
 from tests.portal.dcat import Catalogue
 from tests.portal.html.families import BROWSER, PLAIN
 from tests.portal.portal import Portal

@@ -10,8 +10,7 @@ from scrapy.http import HtmlResponse, TextResponse
 
 from crawlers.exceptions import AnswerError
 from crawlers.operate.sources.detect import MOST, Detection, RefusalError
-from crawlers.operate.sources.file import load
-from tests.conftest import FAST, scrapy
+from tests.conftest import FAST, load, scrapy
 from tests.site import Answer as Reply
 from tests.site import Site
 

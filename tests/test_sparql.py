@@ -20,10 +20,9 @@ from crawlers.kinds.sparql.queries import Endpoint as Where
 from crawlers.kinds.sparql.spider import SPARQL
 from crawlers.listing.batches import Batch
 from crawlers.listing.faults import Fault as Why
-from crawlers.operate.sources.file import load
 from crawlers.records.rdf.reader import Fault
 from tests import forked
-from tests.conftest import FAST, ROOT, Crawl, options, scrapy
+from tests.conftest import FAST, ROOT, Crawl, load, options, scrapy
 from tests.portal.sparql import DATA, DCAT, DCT, GRAPH, A, Endpoint, iri
 from tests.waiting import until
 from tests.walked import answers_of, response, walk

@@ -102,7 +102,7 @@ def test_a_reindex_that_is_broken_off(tmp_path: Path, monkeypatch: pytest.Monkey
         raise KeyboardInterrupt
 
     put_ckan(tmp_path, "town", record(1))
-    monkeypatch.setattr(reindex.Command, "_read", stopped)
+    monkeypatch.setattr("crawlers.store.index.index.rebuild", stopped)
     command = reindex.Command()
     command.settings = Settings({"OUTPUT_DIR": str(tmp_path)})
     command.run([], Namespace())

@@ -18,7 +18,7 @@ from cronsim import CronSim
 from scrapy.cmdline import ScrapyArgumentParser, _get_commands_from_module
 from scrapy.settings import Settings
 
-from crawlers.operate import workflow
+from crawlers.operate.workflow import on_calendar
 from tests import forked
 from tests.conftest import ROOT
 from tests.needed import needs
@@ -203,7 +203,7 @@ def test_systemd_accepts_the_units(place):
 def test_a_timer_elapses_when_cron_runs(cron):
     expected = list(islice(CronSim(cron, datetime(2026, 11, 23, 5, 30, tzinfo=UTC)), 12))
     found = set()
-    for value in workflow(cron):
+    for value in on_calendar(cron):
         command = ["systemd-analyze", "calendar", "--base-time=2026-11-23 05:30:00 UTC", "--iterations=12", value]
         told = subprocess.run(
             command, env={**os.environ, "TZ": "UTC"}, capture_output=True, text=True, check=True

@@ -26,6 +26,7 @@ from crawlers.publish.spider import PREFIX
 from crawlers.publish.targets import TARGETS
 from crawlers.safety.redact import safe_line
 from crawlers.safety.tokens import token
+from crawlers.store.figures.formatting import counted
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
@@ -182,7 +183,7 @@ def lines(plan: Plan, *, is_full: bool = False) -> Iterator[str]:
             yield from _record(records, step, plan, is_full=is_full)
     if records > RECORDS and not is_full:
         yield ""
-        yield f"... and {_number(records - RECORDS, 'more record')}: --full shows them"
+        yield f"... and {counted(records - RECORDS, 'more record')}: --full shows them"
     yield ""
     if not plan.is_rollback:
         yield from _left_out(plan, is_full=is_full)
@@ -202,7 +203,7 @@ def _record(number: int, step: Step, plan: Plan, *, is_full: bool) -> Iterator[s
         values = (field.after, field.before) if plan.is_rollback else (field.before, field.after)
         yield f"     {safe_line(field.name):<{width}}  {_difference(*values)}"
     if len(shown) < len(change.fields):
-        yield f"     ... and {_number(len(change.fields) - len(shown), 'more field')}"
+        yield f"     ... and {counted(len(change.fields) - len(shown), 'more field')}"
 
 
 def _difference(before: Any, after: Any) -> str:
@@ -255,19 +256,11 @@ def _count(changes: Counter[str], change: Change) -> None:
 
 def _total(plan: Plan, records: int, changes: Counter[str]) -> str:
     if not records:
-        rest = "" if plan.is_rollback else f": {_number(plan.entry.unchanged, 'record')} as wanted"
+        rest = "" if plan.is_rollback else f": {counted(plan.entry.unchanged, 'record')} as wanted"
         return f"Nothing to do{rest}."
     verb = "restored" if plan.is_rollback else "changed"
     named = changes if len(changes) <= _NAMES else {}
     fields = ", ".join(f"{safe_line(name)} {count}" for name, count in sorted(named.items(), key=lambda item: -item[1]))
-    count = _number(sum(changes.values()), "field")
+    count = counted(sum(changes.values()), "field")
     rest = "" if plan.is_rollback else f" {plan.entry.unchanged:,} more as wanted."
-    return f"{_number(records, 'record')} to be {verb}, {count}{f' ({fields})' if fields else ''}.{rest}"
-
-
-def _number(count: int, noun: str) -> str:
-    """
-    >>> _number(1, "record"), _number(2000, "record")
-    ('1 record', '2,000 records')
-    """
-    return f"{count:,} {noun}{'' if count == 1 else 's'}"
+    return f"{counted(records, 'record')} to be {verb}, {count}{f' ({fields})' if fields else ''}.{rest}"

@@ -190,11 +190,7 @@ class ProjectCommand(StrictCommand):
         self.is_damaged |= bool(catch_up(self.path("OUTPUT_DIR"), told, named))
 
     def tell_replaced(self, named: Collection[str] = ()) -> None:
-        """Tell that sources that the index knows have no folder any more, but something else in its place.
-
-        Args:
-            named: the sources; by default all.
-        """
+        """Tell that sources that the index knows have no folder any more, but something else in its place."""
         from crawlers.store.index.index import replaced  # noqa: PLC0415 -- all commands import this file
 
         for source, sentence in replaced(self.path("OUTPUT_DIR")).items():

@@ -101,7 +101,7 @@ def _cron(text: str, name: str) -> str:
     """Return the cron expression of a time, as every cron knows it."""
     try:
         found = parse(text, name).cron
-        calendar(found)
+        on_calendar(found)
     except ValueError as error:
         raise WorkflowError(f"--cron: {error}.") from None
     return portable(found)
@@ -128,7 +128,7 @@ def systemd(workflow: Workflow) -> dict[str, str]:
     here = {"folder": str(Path.cwd()), "user": getpass.getuser(), "words": [_scrapy(), *workflow.command]}
     return {
         f"{workflow.name}.service": _rendered("unit.service", workflow, **here),
-        f"{workflow.name}.timer": _rendered("unit.timer", workflow, calendar=calendar(workflow.cron or "")),
+        f"{workflow.name}.timer": _rendered("unit.timer", workflow, calendar=on_calendar(workflow.cron or "")),
     }
 
 
@@ -235,7 +235,7 @@ _WEEKDAYS = ("Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat")
 _DAYS, _MONTHS, _HOURS, _MINUTES = range(1, 32), range(1, 13), range(24), range(60)
 
 
-def calendar(cron: str) -> list[str]:
+def on_calendar(cron: str) -> list[str]:
     """Return the values of ``OnCalendar=`` for a valid cron expression, in UTC.
 
     As in cron, a day matches if its date or its weekday does, where both are given: that takes two values.
@@ -243,7 +243,7 @@ def calendar(cron: str) -> list[str]:
     Raises:
         ValueError: it has an L or a #, which only some programs know.
 
-    >>> calendar("0 2 * * 0"), calendar("*/20 3 1 * 5")
+    >>> on_calendar("0 2 * * 0"), on_calendar("*/20 3 1 * 5")
     (['Sun *-*-* 02:00:00 UTC'], ['*-*-01 03:00,20,40:00 UTC', 'Fri *-*-* 03:00,20,40:00 UTC'])
     """
     parts = CronSim(cron, datetime.now(UTC))

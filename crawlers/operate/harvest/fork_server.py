@@ -136,7 +136,12 @@ def _fork() -> bool:
 
 
 def _crawl(words: list[str], harvest: int, log: int) -> None:
-    """Be ``python -m scrapy`` with these words, if the harvest still wants it."""
+    """Be ``python -m scrapy`` with these words, if the harvest still wants it.
+
+    Args:
+        harvest: the descriptor of a socket to the harvest, which gets the number of this process and answers.
+        log: the descriptor of the file that has the output.
+    """
     nothing = os.open(os.devnull, os.O_RDONLY)
     for descriptor, stream in ((nothing, 0), (log, 1), (log, 2)):
         os.dup2(descriptor, stream)

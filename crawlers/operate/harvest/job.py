@@ -381,7 +381,7 @@ class Ledger:
                 db.execute("UPDATE facts SET value = ? WHERE name = 'identity'", (json.dumps(known),))
 
     def _facts(self) -> dict[str, Any]:
-        with closing(self._opened()) as db, sqlite.transaction(db):  # which fails while a crawl has the ledger
+        with closing(self._opened()) as db, sqlite.transaction(db):
             return _facts(db)
 
     def _opened(self) -> sqlite3.Connection:

@@ -341,8 +341,8 @@ def body(notice: Notice) -> str:
     return "\n\n".join(filter(None, parts)) + "\n"
 
 
-def _section(heading: str, lines: Any) -> str:
-    text = "\n".join(f"  {line}" for line in lines)
+def _section(heading: str, points: Any) -> str:
+    text = "\n".join(f"  {point}" for point in points)
     return f"{heading}\n{text}" if text else ""
 
 
@@ -365,17 +365,9 @@ def _lines(notice: Notice, name: str) -> Iterator[dict[str, Any]]:
     with suppress(OSError):
         for raw in lines.between(notice.folder, f"{name}.jsonl", *bounds(report, name)):
             is_own = name == "flaws" or any(mark in raw for mark in marks)
-            line = _object(raw) if len(raw) < _LONGEST and is_own else {}
+            line = lines.entry(raw) if len(raw) < _LONGEST and is_own else None
             if line and (name == "flaws" or line.get("run") == run):
                 yield line
-
-
-def _object(raw: bytes) -> dict[str, Any]:
-    try:
-        line = json.loads(raw)
-    except (ValueError, RecursionError):
-        return {}
-    return line if isinstance(line, dict) else {}
 
 
 def _described(line: dict[str, Any]) -> str:

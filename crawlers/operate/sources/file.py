@@ -145,21 +145,6 @@ class SourcesFile:
         edit.write(self.path, changed)
 
 
-def load(path: Path, known: Known | None = None) -> dict[str, Source]:
-    """Return the sources by name, in the order of the file.
-
-    Args:
-        known: the known spiders and settings; by default the project's.
-
-    Raises:
-        SourcesError: the file is not readable, or tables are invalid: a line for each.
-    """
-    found, mistakes = SourcesFile(path, known or project()).read()
-    if mistakes:
-        raise SourcesError("\n".join(mistakes.values()))
-    return found
-
-
 @dataclass(frozen=True)
 class Call:
     """What the user asks `scrapy sources` for."""

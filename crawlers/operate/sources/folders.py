@@ -25,7 +25,7 @@ from crawlers.operate.sources.source import archive_of
 from crawlers.safety import inside, strict_json
 from crawlers.safety.locks import LOCK, take
 from crawlers.store import lines, timeseries
-from crawlers.store.figures.formatting import number, size
+from crawlers.store.figures.formatting import counted, size
 from crawlers.store.index import captures
 from crawlers.store.index.index import catch_up, drop, rebuild, sources_in
 from crawlers.store.runs import at_work
@@ -88,7 +88,7 @@ def purge(call: Call) -> int:
     with idle(left):
         for path in (path for place in left for path in place.existing):
             count, volume = _extent(path)
-            print(f"{path}: {number(count)} {'file' if count == 1 else 'files'}, {size(volume)}")
+            print(f"{path}: {counted(count, 'file')}, {size(volume)}")
         if not (call.opts.yes or approved("There is no terminal to ask on: add --yes to delete this.", "Delete this?")):
             print("Nothing was deleted.")
             return 0
@@ -335,8 +335,9 @@ def _rewrite_lines(folder: Path, file: str, changed: Callable[[bytes], bytes | N
 
 def _observed(new_names: Mapping[str, str], year: str, line: bytes) -> bytes | None:
     found = timeseries.observation(line, year)
-    known = found is not None and found.subject in new_names
-    return timeseries.line(found._replace(subject=new_names[found.subject])) if found and known else None
+    if found is None or found.subject not in new_names:
+        return None
+    return timeseries.line(found._replace(subject=new_names[found.subject]))
 
 
 def _captured(new_names: Mapping[str, str], source: str, line: bytes) -> bytes | None:

@@ -166,7 +166,7 @@ class AllSources:
 
     def _without_table(self, name: str) -> dict[str, Any]:
         run, mistake = last(self.output, name, jobs=self.jobs), self.mistakes.get(name)
-        about = {name: getattr(run, name, None) for name in ("spider", "state", "run", "started")}
+        about = {key: getattr(run, key, None) for key in ("spider", "state", "run", "started")}
         about |= {"arguments": run.arguments if run else {}, "last_run": run}
         return {"name": name, "mistake": redact(mistake) if mistake else None, **about}
 
