@@ -25,7 +25,7 @@ from tests.portal.portal import Portal
 from tests.waiting import HANG
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
 pytest_plugins = ["tests.requested"]
 
@@ -133,6 +133,11 @@ def options(output: Path, settings: dict[str, str], **arguments: str) -> list[st
     ]
 
 
+def slow_but(every_time: Callable[[Any], bool], values: Iterable[Any]) -> list[Any]:
+    """Return the parameters of a test: those that ``every_time`` is true of, and the others, for `make test-slow`."""
+    return [value if every_time(value) else pytest.param(value, marks=pytest.mark.slow) for value in values]
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """A test with a browser is slow, and needs one."""
@@ -151,7 +156,7 @@ def pytest_terminal_summary(terminalreporter: Any) -> None:
 
 
 def pytest_configure() -> None:
-    Portal.start_process = forked.Popen
+    Portal.in_thread = True
     signal.signal(signal.SIGINT, signal.default_int_handler)  # where a shell runs this behind, it and crawls ignore it
 
 

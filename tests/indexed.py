@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import atexit
 import json
 import random
+import shutil
 import sqlite3
+from contextlib import closing
+from functools import cache
 from pathlib import Path
+from tempfile import mkdtemp
 from typing import TYPE_CHECKING, Any
 
 from crawlers.store.index.schema import TABLES, VERSION, VIEWS
@@ -18,6 +23,7 @@ _THINGS = ("flood", "rainfall", "boundaries", "population", "roads", "schools", 
 _HOW = ("extent", "survey", "monthly", "registry", "map", "index", "statistics", "census")
 _FORMATS = ("CSV", "XLSX", "SHP", "GeoJSON", "PDF", None)
 _LICENCES = ("CC-BY-4.0", "CC0-1.0", "ODbL-1.0", "hdx-other", None)
+_STAMPED = "UPDATE sources SET stamp = lower(hex(randomblob(8)))"
 _VERDICTS = ("complete", "complete", "complete", "incomplete", "partial", "blocked", "failed", "interrupted")
 
 
@@ -40,7 +46,19 @@ def indexed(
         year: the one in which the runs begin.
     """
     output.mkdir(parents=True, exist_ok=True)
-    path = output / "index.sqlite"
+    made = _made(datasets=datasets, sources=sources, runs=runs, seed=seed, holding=holding, year=year)
+    path = Path(shutil.copyfile(made, output / made.name))
+    with closing(sqlite3.connect(path, isolation_level=None)) as db:
+        db.execute(_STAMPED)  # what was computed of another copy is not of this one
+    return path
+
+
+@cache
+def _made(*, datasets: int, sources: int, runs: int, seed: int, holding: int | None, year: int) -> Path:
+    """Make the index once in a process; nobody writes to it."""
+    folder = Path(mkdtemp())
+    atexit.register(shutil.rmtree, folder)
+    path = folder / "index.sqlite"
     db = sqlite3.connect(path, isolation_level=None)
     db.executescript("PRAGMA journal_mode = WAL; PRAGMA synchronous = OFF;" + TABLES)
     for name, view in VIEWS.items():
@@ -69,7 +87,7 @@ def recounted(db: sqlite3.Connection) -> None:
     db.execute("DELETE FROM daily_changes")
     counts = "SELECT source, run, substr(time, 1, 10), status, count(*) FROM changes GROUP BY 1, 2, 3, 4"
     db.execute(f"INSERT INTO daily_changes {counts}")
-    db.execute("UPDATE sources SET stamp = lower(hex(randomblob(8)))")
+    db.execute(_STAMPED)
 
 
 def _put(db: sqlite3.Connection, table: str, row: dict[str, Any]) -> None:

@@ -34,7 +34,7 @@ from crawlers.store.index.known import Known, Record
 from crawlers.store.lines import JSONLines
 from pipelines.batches import Batch
 from pipelines.documents import Documents, Manifest, _text
-from tests.conftest import Crawl, json_lines, options, scrapy
+from tests.conftest import Crawl, json_lines, options, scrapy, slow_but
 from tests.portal.dcat import Catalogue
 from tests.portal.html.families import FAMILIES
 from tests.portal.odd import OddPortal
@@ -444,7 +444,7 @@ CATALOGUES = {
 """Of 40 datasets each, and the argument that names them. Those of HTML have a page each, and so a batch each."""
 
 
-@pytest.mark.parametrize("kind", ["ckan", "dcat", pytest.param("html", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("kind", slow_but("ckan".__eq__, CATALOGUES))
 @pytest.mark.parametrize(
     "component",
     [

@@ -277,7 +277,7 @@ def folder(file: Path) -> None:
     file.mkdir()
 
 
-@pytest.mark.parametrize("name", ["datasets-0.parquet", "formats-1.parquet"])
+@pytest.mark.parametrize("name", ["datasets-0.parquet", pytest.param("formats-1.parquet", marks=pytest.mark.slow)])
 @pytest.mark.parametrize("damage", [truncate, empty, zero, overwrite, another, folder, Path.unlink])
 def test_damaged_files_are_written_again(output: Path, damage: Any, name: str) -> None:
     known = figures(output)

@@ -456,6 +456,7 @@ def test_joined_contexts_that_would_fill_the_memory_are_refused():
     assert (error.kind, "terms of nodes of several types" in str(error)) == ("too_large", True)
 
 
+@pytest.mark.slow
 def test_joined_contexts_take_no_time():
     """Contexts that each node has or resets, long lists of types, keys that all mean a type."""
     scoped = {f"T{number}": {"@context": {f"t{number}": "x:t"}} for number in range(1000)}

@@ -568,7 +568,10 @@ def check_headings(tree) -> None:
         assert list(figure.iter("table")) or "nothing to show" in words(figure)
 
 
-@pytest.mark.parametrize(("sources", "datasets", "runs"), [(1, 5, 1), (1, 1, 2), (60, 600, 30), (2, 0, 3), (3, 30, 0)])
+@pytest.mark.parametrize(
+    ("sources", "datasets", "runs"),
+    [(1, 5, 1), (1, 1, 2), pytest.param(60, 600, 30, marks=pytest.mark.slow), (2, 0, 3), (3, 30, 0)],
+)
 def test_a_report_of_any_size_keeps_the_rules(tmp_path, sources, datasets, runs):
     indexed(tmp_path, datasets=datasets, sources=sources, runs=runs)
     page = report(tmp_path)

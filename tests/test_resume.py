@@ -95,7 +95,8 @@ def test_failures_are_told_once(crawl, portal, tmp_path, kills):
     assert all(line["dataset_title"] for line in whole.errors if line["dataset_id"])
 
 
-@pytest.mark.parametrize("behind", [4, pytest.param(1, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("behind", [4, 1])
 def test_killed_while_it_asks_what_is_gone(portal, tmp_path, behind):
     """Behind every so many requests: what is changed, what is gone, and what is a ghost of the search index."""
     site = portal(datasets=80)

@@ -8,11 +8,15 @@ prints its address when it listens and serves until SIGTERM.
 import argparse
 import os
 import signal
+import socket
 import sys
 import threading
 import time
+from collections.abc import Sequence
+from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from typing import Any
 from urllib.parse import unquote
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))  # it is run as a script, from any folder
@@ -29,6 +33,7 @@ WRITERS = (datastore, writes)  # importing them registers their actions
 HOST = "127.0.0.1"
 LOCALES = ("/en", "/de")
 LONGEST_BODY = 10_000_000
+POLLED = 0.05  # seconds until an end is noticed
 CONTROL = "/_portal/"
 ROBOTS = b"User-agent: *\nDisallow: /dataset/rate/\nDisallow: /revision/\nDisallow: /api/\nCrawl-Delay: 10\n"
 
@@ -90,6 +95,26 @@ class Server(ThreadingHTTPServer):
         super().__init__((HOST, port), Handler)
         self.site = site
         self.quiet = quiet
+        self.connections: set[socket.socket] = set()
+
+    def process_request(self, request: Any, client_address: Any) -> None:
+        self.connections.add(request)
+        super().process_request(request, client_address)
+
+    def shutdown_request(self, request: Any) -> None:
+        self.connections.discard(request)
+        super().shutdown_request(request)
+
+    def begin(self) -> None:
+        threading.Thread(target=self.serve_forever, args=(POLLED,), daemon=True).start()
+
+    def end(self) -> None:
+        """End as a process does: nobody listens any more, and what is connected is cut off."""
+        self.shutdown()
+        self.server_close()
+        for connection in list(self.connections):
+            with suppress(OSError):
+                connection.shutdown(socket.SHUT_RDWR)
 
     def handle_error(self, request: object, client_address: object) -> None:
         """A client that goes away is no error of the portal."""
@@ -127,7 +152,7 @@ class Handler(BaseHTTPRequestHandler):
         return Request(self.command, self.path, path, query, body, agent, host, token)
 
 
-def arguments() -> argparse.Namespace:
+def arguments(words: Sequence[str] | None = None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         description=__doc__,
         epilog=f"faults: {', '.join(names())}",
@@ -143,7 +168,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--until-eof", action="store_true", help="end when stdin ends, as it does with the parent")
     parser.add_argument("--no-log", action="store_true", help="remember no request")
     parser.add_argument("--quiet", action="store_true", help="write no line per request")
-    return parser.parse_args()
+    return parser.parse_args(words)
 
 
 def built(options: argparse.Namespace) -> Site:
@@ -171,7 +196,7 @@ def main() -> None:
         server = Server(options.port, built(options), quiet=options.quiet)
     except UnknownFaultError as error:
         sys.exit(str(error))
-    threading.Thread(target=server.serve_forever, daemon=True).start()
+    server.begin()
     print(server.address, flush=True)
     done.wait()
 
