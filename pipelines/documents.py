@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
     from scrapy.crawler import Crawler
 
+    from crawlers.store.comparison import Mark
 
 logger = logging.getLogger(__name__)
 
@@ -61,25 +62,28 @@ class Documents(Pipeline):
         batch.known = self.index.documents.some([mark[:3] for mark in batch.marks])
         unmapped = [item.id for item in batch.items if isinstance(item, Dataset) and not item.is_mapped]
         flawless = self.index.documents.flawless(unmapped) if unmapped and batch.known else {}
+        marks = iter(batch.marks)  # each item has one
         with self.writer:
-            batch.each(lambda item: self._process(item, batch, flawless))
+            batch.each(lambda item: self._process(item, next(marks), batch, flawless))
 
     @cached_property
     def writer(self) -> inside.Writer:
         """Keeps the source's folders open while a batch is written."""
         return inside.Writer(self.folder)
 
-    def _process(self, item: Item, batch: Batch, flawless: dict[str, str]) -> Item:
+    def _process(self, item: Item, mark: Mark, batch: Batch, flawless: dict[str, str]) -> Item:
+        key_, file = mark[:3], mark[3]
         given = _serialised(item)
         body = writable(given)
         if body != given:
             item = _without_logins(self.mapped(item))
             item.document = body if isinstance(item.document, bytes) else strict_json.loads(body)
+            file = self.file(item)
         batch.bytes += len(body)
         self._check_size(item, len(body))
         sha256, stamp = hashlib.sha256(body).hexdigest(), item.metadata_modified
-        record = Record(self.file(item), sha256, item.document, stamp, item.metadata_source)
-        known, plain = batch.known.get(key(item)), item
+        record = Record(file, sha256, item.document, stamp, item.metadata_source)
+        known, plain = batch.known.get(key_), item
         if known and self.index.documents.is_on_disk(known, record) and not _is_read_anew(item, known):
             if isinstance(item, Dataset) and flawless.get(item.id) != known.sha256:
                 plain = self.mapped(item)
@@ -93,7 +97,7 @@ class Documents(Pipeline):
                 batch.opened = self.open_batch
             item.stored = self._written(plain, record, body, known)  # one that is lazy hands it on
             now = self._known(plain, item.stored)
-        batch.known[key(item)] = now
+        batch.known[key_] = now
         return plain
 
     def _check_size(self, item: Item, size: int) -> None:

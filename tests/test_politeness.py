@@ -174,6 +174,14 @@ def test_the_rate_is_the_delay_between_two_requests(rate, delay):
     assert (settings.getfloat("DOWNLOAD_DELAY"), settings.getbool("AUTOTHROTTLE_ENABLED")) == (delay, delay > 0)
 
 
+@pytest.mark.parametrize("wanted", [False, True])
+def test_the_middleware_of_cookies_is_imported_where_there_are_cookies(wanted):
+    cookies = "scrapy.downloadermiddlewares.cookies.CookiesMiddleware"
+    settings = Settings({"REQUESTS_PER_SECOND": 2, "BOT_NAME": "x", "VERSION": "1", "COOKIES_ENABLED": wanted})
+    Politeness().update_settings(settings)
+    assert (cookies in settings["DOWNLOADER_MIDDLEWARES_BASE"]) == wanted
+
+
 class Clock:
     """A time that passes when it is told to."""
 

@@ -22,7 +22,6 @@ _DATE = re.compile(
 _ZONED = re.compile(r"([0-9]{4}(?:-[0-9]{2}){0,2})(?:Z|[+-][0-9]{2}:[0-9]{2})")
 _WHOLE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(?:\.[0-9]{1,6})?(Z|[+-][0-9]{2}:[0-9]{2})?")
 _HOST = re.compile(r"(?:https?|ftp)://([^\s/?#]++)", re.IGNORECASE)
-_SPACE = re.compile(r"\s")
 _UNPRINTABLE = re.compile(r"[\s\x00-\x1f\x7f]+")
 _EMAIL = re.compile(r"[^\s@<>]+@[^\s@<>]+")
 _LONGEST_EMAIL = 400
@@ -125,8 +124,7 @@ def url(text: str) -> str | None:
     (None, None, None, None)
     """
     text = text.strip()
-    is_plain = text.isascii() and text.isprintable() and " " not in text  # nearly always
-    if not is_plain and _SPACE.search(text):
+    if len(text.split()) > 1:  # a regular expression takes ten times as long to find no space
         text = _UNPRINTABLE.sub(lambda space: quote(space[0], errors="replace"), text)
     found = _HOST.match(text)
     return text if found and _is_host(found[1]) else None

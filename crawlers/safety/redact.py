@@ -9,7 +9,6 @@ from urllib.parse import quote
 
 _SHORTEST = 8  # characters; a shorter one may be an ordinary word
 _OWN: set[str] = set()
-_FEW = 100
 _USER = re.compile(r"(?<=://)[^/\s]+@")
 _SECRET = re.compile(
     r"(?i)((?:[\w-]*(?:api[_-]?key|token|secret|signature|credential|passw(?:or)?d|pwd|accesskeyid)|\bauth(?:orization)?)"
@@ -44,6 +43,7 @@ _IN_BYTES = r"\x80-\xbf\xc3-\xc9"  # of the same letters in UTF-8
 _LOGINS = re.compile(_logins(r"\\", r"\u00c0-\u024f", r"\s*\Z"), re.ASCII)
 _LOGINS_IN_JSON = re.compile(_logins(r"\\\\", _IN_BYTES, r"\s*\"").encode())
 _LOGINS_IN_XML = re.compile(_logins(r"\\", _IN_BYTES, r"\s*(?:[\"<]|\Z)").encode())
+_USER_IN_BYTES = re.compile(rb"://[^/@]*+@")
 _BEGIN = re.compile(r"\A\s*[a-z][a-z0-9+.-]*+\Z", re.ASCII | re.IGNORECASE)
 _BEGIN_IN_BYTES = re.compile(rb"(?:\A|[\">])\s*[a-z][a-z0-9+.-]*+\Z", re.IGNORECASE)
 _BEFORE = 40  # characters in which the beginning of a value is looked for
@@ -93,15 +93,7 @@ def _of(body: bytes) -> re.Pattern[bytes]:
 
 def _may_have_login(body: bytes) -> bool:
     """Return whether the expression, which takes forty times as long, is worth it: nearly all documents end here."""
-    place = body.find(b"@")
-    for _ in range(_FEW):
-        if place < 0:
-            return False
-        slash = body.rfind(b"/", 0, place)
-        if body[slash - 2 : slash] == b":/":
-            return True
-        place = body.find(b"@", place + 1)
-    return True
+    return b"@" in body and _USER_IN_BYTES.search(body) is not None
 
 
 def writable(body: bytes) -> bytes:

@@ -223,17 +223,18 @@ def is_utf8(file: BinaryIO, label: str = UTF8) -> bool:
         label: the codec that it is said to be in: what has several bytes for a character may be UTF-8 by chance.
     """
     decoder = codecs.getincrementaldecoder(UTF8)()
+    may_be_chance = _MANY_BYTES.fullmatch(label) is not None
     characters: list[str] = []
     file.seek(0)
     try:
         while chunk := file.read(CHUNK):
             read = decoder.decode(chunk)
-            if len(characters) < _PLENTY:
+            if may_be_chance and len(characters) < _PLENTY:
                 characters += _NOT_ASCII.findall(read)
         decoder.decode(b"", final=True)
     except UnicodeDecodeError:
         return False
-    return not _MANY_BYTES.fullmatch(label) or _is_no_chance(characters)
+    return not may_be_chance or _is_no_chance(characters)
 
 
 def chunks(file: BinaryIO, name: str, start: int, flaws: list[str]) -> Iterator[bytes]:

@@ -145,7 +145,6 @@ class Catalogue:
         for batch in reader.batches():
             for triple in self.nodes.add(batch, self.noted):
                 self.note(triple)
-                yield
             yield
         self.nodes.filled()
         self.roles.flush()

@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 
     Amend = Callable[[Dataset], None]
 
-_STEPS = 1000
 _SHOWN = 100
 _TOO_LONG = Flaw(
     "its description is too long: nodes with many or long texts are named, and the document lacks what they say",
@@ -220,9 +219,8 @@ class RDFPage(Page):
 
     def load(self) -> Iterator[None]:
         known, latest = 0, ""
-        for step, _ in enumerate(self.catalogue.read(self.reader)):
-            if step % _STEPS == 0:
-                gc.freeze()  # what was read stays, so that the collector need not look at it again and again
+        for _ in self.catalogue.read(self.reader):
+            gc.freeze()  # what was read stays, so that the collector need not look at it again and again
             self._give(self.faults[known:], latest)
             known, latest = len(self.faults), self.catalogue.latest
             yield

@@ -68,10 +68,11 @@ def agents(node: Description, *names: str) -> tuple[Agent | None, list[Agent]]:
     Publishers beyond the first, which is one with a name if there is one, are among the others; one of a property
     comes before one of an attribution.
     """
-    direct, attributed = list(_by_property(node, names)), list(_attributed(node))
-    publishers = (each for some in (direct, attributed) for each in in_their_order(some) if each.role == "publisher")
-    publisher = next(publishers, None)
-    return publisher, [each for each in in_their_order([*direct, *attributed]) if each != publisher]
+    direct = list(_by_property(node, names))
+    found = in_their_order([*direct, *_attributed(node)])
+    publishers = [each for each in found if each.role == "publisher"]
+    publisher = next((each for each in publishers if each in direct), next(iter(publishers), None))
+    return publisher, [each for each in found if each != publisher]
 
 
 def in_their_order(found: Iterable[Agent]) -> list[Agent]:

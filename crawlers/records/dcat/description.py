@@ -66,9 +66,11 @@ class Description(Record):
     def content(self) -> tuple[Any, ...] | None:
         """Return what equal nodes have in common; ``None`` if the node leads to others that are described."""
         fields, term = self.fields, self.term
+        if not fields:  # nearly all licences are names that nothing describes
+            return term, self.language
         if not self.nodes.keys().isdisjoint(chain.from_iterable(fields.values())):
             return None
-        name = None if fields and term[:2] == "_:" else term
+        name = None if term[:2] == "_:" else term
         return name, self.language, tuple(fields), tuple(map(tuple, fields.values()))
 
     def terms(self, *names: str) -> list[Term]:

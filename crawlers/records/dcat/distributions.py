@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections import Counter
+from functools import lru_cache
 from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
@@ -161,6 +162,7 @@ def _spdx(node: Description) -> Checksum | None:
     return node.read(lambda value: checksum_of(value, algorithm), SPDX + "checksumValue")
 
 
+@lru_cache(maxsize=64)  # there are few
 def _algorithm(text: str) -> str | None:
     """Return the last part of an IRI, the last two where it is a bare number.
 

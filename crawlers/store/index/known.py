@@ -135,13 +135,16 @@ _TITLE, _FORMAT = RESOURCE.index("title"), RESOURCE.index("format")
 
 def describe(item: Dataset, known: Known) -> Description:
     """Return the rows of a dataset, whose document is the known one."""
-    resources = [_resource(item, position) for position in range(min(len(item.resources), RESOURCES))]
+    resources = [
+        (item.source, item.id, position, short(each.id), *_row(_CELLS_OF_RESOURCE, _OF_RESOURCE(each)))
+        for position, each in enumerate(item.resources[:RESOURCES])
+    ]
     formats = sorted({row[_FORMAT] for row in resources if row[_FORMAT]})
     row: Row = (
         *(item.source, item.id, int(known.status == "withdrawn"), known.sha256, len(item.flaws)),
         *(len(item.resources), as_json(formats[:MOST])),
         *(known.metadata_source, short(known.metadata_url), known.metadata_modified, known.file),
-        *(cell(value) if value else None for cell, value in zip(_CELLS, _VALUES(item), strict=True)),
+        *_row(_CELLS, _VALUES(item)),
     )
     places, details = _places(item), _details(item)
     titles = long(" ".join(row[_TITLE] for row in resources if row[_TITLE]))
@@ -150,16 +153,8 @@ def describe(item: Dataset, known: Known) -> Description:
     return Description((*row, places, titles, details, searched), resources)
 
 
-def _resource(item: Dataset, position: int) -> Row:
-    resource = item.resources[position]
-    cells = zip(_CELLS_OF_RESOURCE, _OF_RESOURCE(resource), strict=True)
-    return (
-        item.source,
-        item.id,
-        position,
-        short(resource.id),
-        *(cell(value) if value else None for cell, value in cells),
-    )
+def _row(cells: Iterable[Callable[[Any], Any]], values: Iterable[Any]) -> list[Any]:
+    return [cell(value) if value else None for cell, value in zip(cells, values, strict=True)]
 
 
 def _spaced(texts: Iterable[str | None]) -> str | None:

@@ -306,5 +306,5 @@ def spaced(text: str) -> str:
     try:
         text.encode("latin-1")
     except UnicodeEncodeError:
-        return _UNSPACED.sub(r" \g<0> ", text)
+        return _UNSPACED.sub(lambda found: f" {found[0]} ", text)  # a template is looked up by a hash of the expression
     return text  # a regular expression takes ten times as long to find nothing
