@@ -19,7 +19,7 @@ from crawlers.records import data_json, xml
 from crawlers.records import dcat as rdf
 from crawlers.records.rdf.document import document
 from crawlers.records.rdf.graphs import graph
-from crawlers.records.rdf.namespaces import DCAT, TYPE
+from crawlers.records.rdf.terms import DCAT, TYPE
 from crawlers.safety import strict_json
 from tests.test_fixtures_api import CASES, page
 

@@ -28,8 +28,7 @@ from crawlers.kinds.dcat.description import is_part, joined
 from crawlers.kinds.dcat.frontier import Frontier
 from crawlers.kinds.dcat.spider import DCAT
 from crawlers.records.rdf.document import document as written
-from crawlers.records.rdf.namespaces import TYPE
-from crawlers.records.rdf.terms import Literal
+from crawlers.records.rdf.terms import TYPE, Literal
 from tests import forked
 from tests.conftest import ROOT, Crawl, options, scrapy
 from tests.portal.dcat import SERIALISATIONS, Catalogue

@@ -25,8 +25,7 @@ from rdflib import SH
 from crawlers.exceptions import ExportError
 from crawlers.items import Agent, Checksum, Dataset, License, Period, Place, Resource
 from crawlers.records import dcat as rdf
-from crawlers.records.rdf.namespaces import DCAT, DCT, FOAF, GEO, LOCN, SKOS, SPDX, TYPE, VCARD, XSD
-from crawlers.records.rdf.terms import Graph, Literal, Term
+from crawlers.records.rdf.terms import DCAT, DCT, FOAF, GEO, LOCN, SKOS, SPDX, TYPE, VCARD, XSD, Graph, Literal, Term
 from crawlers.store.export import holdings
 from crawlers.store.export.catalogue import catalogues
 from crawlers.store.export.croissant import CONFORMS_TO

@@ -24,12 +24,10 @@ from crawlers.records.curation import Curation
 from crawlers.records.data_json import identity
 from crawlers.records.formats import eu_file_type
 from crawlers.records.rdf.authorities import labels
-from crawlers.records.rdf.bundled import context
 from crawlers.records.rdf.dcat_context import PREFIXES
 from crawlers.records.rdf.graphs import graph
-from crawlers.records.rdf.jsonld import local
-from crawlers.records.rdf.namespaces import DCAT, DCAT_US, DCT, FOAF, LOCN, OWL, RDF, TYPE, VCARD
-from crawlers.records.rdf.terms import Literal
+from crawlers.records.rdf.jsonld import context, local
+from crawlers.records.rdf.terms import DCAT, DCAT_US, DCT, FOAF, LOCN, OWL, RDF, TYPE, VCARD, Literal
 from crawlers.store.export import holdings, vocabularies
 from crawlers.store.export.description import description
 from crawlers.store.export.iris import Taken, iri

@@ -13,8 +13,7 @@ import pytest
 from crawlers.items import License
 from crawlers.records.rdf.document import document
 from crawlers.records.rdf.graphs import graph
-from crawlers.records.rdf.namespaces import ADMS, DCAT, DCATAP, DCT, FOAF, PROV, SKOS, TYPE, VCARD, XSD
-from crawlers.records.rdf.terms import Graph, Literal
+from crawlers.records.rdf.terms import ADMS, DCAT, DCATAP, DCT, FOAF, PROV, SKOS, TYPE, VCARD, XSD, Graph, Literal
 from crawlers.store.export import holdings
 from crawlers.store.export.description import description
 from crawlers.store.export.iris import Taken

@@ -29,8 +29,7 @@ from crawlers.records import dcat as rdf
 from crawlers.records.data_json.item import BY_KIND as JSON_KINDS
 from crawlers.records.dcat.details import BY_KIND as RDF_KINDS
 from crawlers.records.rdf.graphs import graph
-from crawlers.records.rdf.namespaces import DCAT, TYPE, iris
-from crawlers.records.rdf.terms import Literal
+from crawlers.records.rdf.terms import DCAT, TYPE, Literal, iris
 from crawlers.records.schema_org import item as schema_org
 from crawlers.store.export import holdings, item_triples
 from crawlers.store.export.writers import WRITERS

@@ -11,7 +11,7 @@ import pytest
 from crawlers.items import Agent, Checksum, License, Period
 from crawlers.records.dcat import dataset
 from crawlers.records.rdf.graphs import graph
-from crawlers.records.rdf.namespaces import DCAT, TYPE
+from crawlers.records.rdf.terms import DCAT, TYPE
 
 if TYPE_CHECKING:
     from crawlers.items import Dataset

@@ -17,7 +17,7 @@ from crawlers.kinds.waf.folder import entries, is_listing
 from crawlers.records import xml
 from crawlers.records.dcat import dataset
 from crawlers.records.rdf.graphs import graph
-from crawlers.records.rdf.namespaces import DCAT, TYPE
+from crawlers.records.rdf.terms import DCAT, TYPE
 from tests.conftest import Crawl, options, scrapy
 from tests.site import Answer, Site
 

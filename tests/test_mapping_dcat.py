@@ -16,8 +16,7 @@ import pytest
 from crawlers.exceptions import AnswerError
 from crawlers.records.dcat import dataset, identity
 from crawlers.records.rdf.graphs import graph
-from crawlers.records.rdf.namespaces import DCAT, DCT, FOAF, PROV, RDFS, SPDX, TYPE
-from crawlers.records.rdf.terms import Graph, Literal, Node, Term, is_blank
+from crawlers.records.rdf.terms import DCAT, DCT, FOAF, PROV, RDFS, SPDX, TYPE, Graph, Literal, Node, Term, is_blank
 from crawlers.records.record import FLAWS
 from tests.conftest import as_json
 

@@ -20,8 +20,22 @@ from rdflib.compare import to_canonical_graph
 from crawlers.records.rdf.dcat_context import PREFIXES, TERMS
 from crawlers.records.rdf.document import MAX_DEPTH, document, graph_of
 from crawlers.records.rdf.graphs import graph, rdflib_graph, sound
-from crawlers.records.rdf.namespaces import DCAT, DCT, FOAF, RDF, RDFS, SPDX, TYPE, VCARD, XSD
-from crawlers.records.rdf.terms import Graph, Literal, Node, Term, is_blank
+from crawlers.records.rdf.terms import (
+    DCAT,
+    DCT,
+    FOAF,
+    RDF,
+    RDFS,
+    SPDX,
+    TYPE,
+    VCARD,
+    XSD,
+    Graph,
+    Literal,
+    Node,
+    Term,
+    is_blank,
+)
 from tests.conftest import slow_but
 
 pytestmark = pytest.mark.filterwarnings("ignore:ConjunctiveGraph is deprecated:DeprecationWarning")  # rdflib's own use

@@ -16,14 +16,12 @@ from pyoxigraph import Literal as PyoxigraphLiteral
 
 from crawlers.items import Period, Place
 from crawlers.records import markup
-from crawlers.records.dcat.description import Description
-from crawlers.records.dcat.spatial import spatial
-from crawlers.records.dcat.temporal import temporal
+from crawlers.records.dcat.description import Description, languages_first, text
+from crawlers.records.dcat.extents import spatial, temporal
 from crawlers.records.dcat.themes import themes
-from crawlers.records.dcat.translations import languages_first, text
 from crawlers.records.markup import markdown
 from crawlers.records.rdf import authorities
-from crawlers.records.rdf.namespaces import (
+from crawlers.records.rdf.terms import (
     DCAT,
     DCAT_US,
     DCATAP,
@@ -39,8 +37,11 @@ from crawlers.records.rdf.namespaces import (
     TIME,
     TYPE,
     XSD,
+    Graph,
+    Literal,
+    Node,
+    Term,
 )
-from crawlers.records.rdf.terms import Graph, Literal, Node, Term
 
 REAL = Path(__file__).parents[2] / "shared" / "fixtures"
 DATA_THEME = "http://publications.europa.eu/resource/authority/data-theme/"

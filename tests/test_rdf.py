@@ -12,7 +12,7 @@ from rdflib import namespace
 from crawlers.exceptions import AnswerError
 from crawlers.kinds.dcat.catalogue import Catalogue
 from crawlers.kinds.dcat.page import RDFPage
-from crawlers.records.rdf import formats, guards, namespaces, nodes
+from crawlers.records.rdf import formats, graphs, guards, terms
 from crawlers.records.rdf.graphs import graph
 from crawlers.records.rdf.reader import MAX_FAULTS, Reader
 from crawlers.records.rdf.terms import Literal, is_blank
@@ -31,7 +31,7 @@ def triples(body: bytes, format_: formats.Format = formats.TURTLE):
 )
 def test_namespaces_are_those_of_rdflib(prefix):
     ours = {"DCTERMS": "DCT", "ODRL2": "ODRL"}.get(prefix, prefix)
-    assert getattr(namespaces, ours) == str(getattr(namespace, prefix)._NS)
+    assert getattr(terms, ours) == str(getattr(namespace, prefix)._NS)
 
 
 @pytest.mark.parametrize(
@@ -91,7 +91,7 @@ def test_literals_keep_what_they_are():
     found, _ = triples(b'<a> <b> "1"^^<http://www.w3.org/2001/XMLSchema#string>, "x"@EN, 01, "d"^^<t>, _:c .')
     values = [value for _, _, value in found]
     assert values[:2] == [Literal("1"), Literal("x", "en")]
-    assert values[2] == Literal("01", None, namespaces.XSD + "integer")
+    assert values[2] == Literal("01", None, terms.XSD + "integer")
     assert values[3] == Literal("d", None, "https://example.org/dir/t")
     assert is_blank(values[4])
     assert found[0][0] == "https://example.org/dir/a"
@@ -144,15 +144,13 @@ ODD = {
 def test_a_statement_of_rdf_xml_that_can_not_be_read_costs_itself_alone(monkeypatch, odd, block):
     monkeypatch.setattr(guards, "_BLOCK", block)
     statement, count = ODD[odd]
-    head = (
-        f'<rdf:RDF xmlns:rdf="{namespaces.RDF}" xmlns:dct="http://d/" xmlns:xsi="http://x/" xsi:schemaLocation="x y">'
-    )
+    head = f'<rdf:RDF xmlns:rdf="{terms.RDF}" xmlns:dct="http://d/" xmlns:xsi="http://x/" xsi:schemaLocation="x y">'
     around = '<dct:D rdf:about="http://a/"><dct:before>1</dct:before>%s<dct:after>2</dct:after></dct:D>'
     found, faults = triples(
         f'{head}{around % statement}<dct:D rdf:about="http://b/"/></rdf:RDF>'.encode(), formats.RDF_XML
     )
     whole = [("http://a/", "http://d/before", Literal("1")), ("http://a/", "http://d/after", Literal("2"))]
-    assert {*whole, ("http://b/", namespaces.TYPE, "http://d/D")} < {*found}
+    assert {*whole, ("http://b/", terms.TYPE, "http://d/D")} < {*found}
     assert len(faults) == count
     assert count or {"http://d/license"} <= {predicate for _, predicate, _ in found}
 
@@ -211,7 +209,7 @@ STAYS = {
 def test_attributes_in_a_value_stay(monkeypatch, name, block):
     monkeypatch.setattr(guards, "_BLOCK", block)
     statement, value = STAYS[name]
-    head = f'<rdf:RDF xmlns:rdf="{namespaces.RDF}" xmlns:dct="http://d/">'
+    head = f'<rdf:RDF xmlns:rdf="{terms.RDF}" xmlns:dct="http://d/">'
     element = '<rdf:Description rdf:about="http://a/" before="x"><dct:y>%s</dct:y><dct:z after="x">2</dct:z>'
     statement = statement if "Description" in statement else f"<rdf:Description>{statement}</rdf:Description>"
     found, faults = triples(f"{head}{element % statement}</rdf:Description></rdf:RDF>".encode(), formats.RDF_XML)
@@ -219,9 +217,7 @@ def test_attributes_in_a_value_stay(monkeypatch, name, block):
     assert [fault.message for fault in faults] == ["attributes without a namespace are left out: before, after"]
 
 
-@pytest.mark.parametrize(
-    "head", [f'<r:RDF xmlns:rdf="http://x/" xmlns:r="{namespaces.RDF}" ', f'<RDF xmlns="{namespaces.RDF}" ']
-)
+@pytest.mark.parametrize("head", [f'<r:RDF xmlns:rdf="http://x/" xmlns:r="{terms.RDF}" ', f'<RDF xmlns="{terms.RDF}" '])
 def test_an_attribute_of_rdf_without_a_prefix_is_one_whatever_the_prefix_is(head):
     body = (
         "xmlns:d='http://d/'><d:D about='http://a/'><d:p resource='http://b/'/><d:q datatype='http://t/'>1</d:q></d:D>"
@@ -251,7 +247,7 @@ def test_triple_terms_are_not_nested_for_ever():
 
 
 def test_an_element_with_too_many_attributes():
-    head = b"<rdf:RDF xmlns:rdf='%b' xmlns:d='http://d/'>" % namespaces.RDF.encode()
+    head = b"<rdf:RDF xmlns:rdf='%b' xmlns:d='http://d/'>" % terms.RDF.encode()
     few, many = (b" ".join(b'd:a%d=">"' % number for number in range(count)) for count in (900, 1100))
     found, _ = triples(head + b"<rdf:Description " + few + b"/></rdf:RDF>", formats.RDF_XML)
     assert len(found) == 900
@@ -268,9 +264,9 @@ def test_a_parser_that_is_slow_is_stopped():
 
 
 def test_few_nodes_of_a_large_graph_are_kept(monkeypatch):
-    monkeypatch.setattr(nodes, "MAX_HELD", 10)
-    monkeypatch.setattr(nodes, "_MAX_KEPT", 2_000)
-    graph_ = nodes.Nodes()
+    monkeypatch.setattr(graphs, "MAX_HELD", 10)
+    monkeypatch.setattr(graphs, "_MAX_KEPT", 2_000)
+    graph_ = graphs.Nodes()
     names = [f"http://a.org/{number}" for number in range(50)]
     assert not list(graph_.add([(name, "http://a.org/is", Literal("so")) for name in names], ()))
     graph_.filled()
@@ -283,8 +279,8 @@ def test_nodes_are_the_same_in_memory_and_on_disk(monkeypatch, most):
     with Site(30, serialisation="nt") as site:
         body = site.body(1)
     expected = graph(rdflib.Graph().parse(body, format="nt"))
-    monkeypatch.setattr(nodes, "MAX_HELD", most)
-    found = nodes.Nodes()
+    monkeypatch.setattr(graphs, "MAX_HELD", most)
+    found = graphs.Nodes()
     list(found.add(Reader(io.BytesIO(body), formats.N_TRIPLES, BASE), ()))
     found.filled()
     assert (found.db is None) == (most == 1000)
@@ -403,7 +399,7 @@ def test_a_fault_names_what_was_described(name):
     if format_.family == "text" and format_ is not formats.N_TRIPLES:
         body = b"@prefix : <http://a.org/> .\n" + body
     if format_ is formats.RDF_XML:
-        body = b"<r:RDF xmlns:r='%b' xmlns='http://a.org/'>%b</r:RDF>" % (namespaces.RDF.encode(), body)
+        body = b"<r:RDF xmlns:r='%b' xmlns='http://a.org/'>%b</r:RDF>" % (terms.RDF.encode(), body)
     _, faults = triples(body, format_)
     named = [re.split("[/:]", one)[-1] for one in faults[0].subjects if not is_blank(one)]
     assert list(dict.fromkeys(named)) == subjects
@@ -438,7 +434,7 @@ def page(body: bytes) -> RDFPage:
 
 
 def xml_head() -> str:
-    return f'<rdf:RDF xmlns:rdf="{namespaces.RDF}" xmlns:dcat="{namespaces.DCAT}" xmlns:dct="{namespaces.DCT}">'
+    return f'<rdf:RDF xmlns:rdf="{terms.RDF}" xmlns:dcat="{terms.DCAT}" xmlns:dct="{terms.DCT}">'
 
 
 def xml_page(statements: str) -> RDFPage:

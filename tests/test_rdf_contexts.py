@@ -8,8 +8,8 @@ import json
 import pyoxigraph
 import pytest
 
-from crawlers.records.rdf import bundled, jsonld
-from crawlers.records.rdf.namespaces import DCAT, DCT
+from crawlers.records.rdf import jsonld
+from crawlers.records.rdf.terms import DCAT, DCT
 from tests.conftest import ROOT, Crawl, options, scrapy
 from tests.site import Answer, Site
 
@@ -64,7 +64,7 @@ Terms = dict[tuple[str, str], tuple[str, ...]]
 
 def terms(context: dict) -> Terms:
     """What each term of each class means, with whole IRIs: its property, type, container, and its values' base."""
-    prefixes = {**bundled.context("dcat"), **context}
+    prefixes = {**jsonld.context("dcat"), **context}
 
     def iri(name: str) -> str:
         prefix, colon, rest = name.partition(":")
@@ -124,7 +124,7 @@ def test_each_term_of_a_context_is_a_full_address(path):
     """A prefix that is nowhere declared would make an address of its own, silently."""
     names = ["dcat", path.stem] if path.stem.startswith("dcat") else [path.stem]
     as_released = {("foaf:Document", "creators"), ("", "creators")}  # dc:creator, without a prefix dc
-    for key, (iri, type_, *_) in terms(bundled.context(*dict.fromkeys(names))).items():
+    for key, (iri, type_, *_) in terms(jsonld.context(*dict.fromkeys(names))).items():
         assert all(part.startswith(("http", "@")) for part in (iri, type_) if part) or key in as_released, key
 
 

@@ -19,8 +19,7 @@ from crawlers.kinds.dcat.rules.paths import Links
 from crawlers.kinds.dcat.rules.referring import Referring
 from crawlers.kinds.dcat.rules.translation import Translation
 from crawlers.records.dcat import dataset
-from crawlers.records.rdf.namespaces import DC, DCAT, DCT, FOAF, SCHEMA
-from crawlers.records.rdf.terms import Literal
+from crawlers.records.rdf.terms import DC, DCAT, DCT, FOAF, SCHEMA, Literal
 from tests.conftest import Crawl, options, scrapy
 from tests.portal.dcat import Catalogue
 from tests.portal.harbour import DATA, RULES, Harbour

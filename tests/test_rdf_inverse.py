@@ -7,7 +7,7 @@ import io
 from crawlers.kinds.dcat.rules.file import loads
 from crawlers.kinds.dcat.rules.page import TaughtPage
 from crawlers.records.rdf import formats
-from crawlers.records.rdf.namespaces import TYPE
+from crawlers.records.rdf.terms import TYPE
 
 RULES = """[rdf]
 class = "ex:Chart"

@@ -14,7 +14,7 @@ import pytest
 
 from crawlers.exceptions import AnswerError
 from crawlers.records.rdf import jsonld
-from crawlers.records.rdf.namespaces import DCAT, DCT, FOAF, HYDRA, OWL, RDF, SCHEMA, SKOS, SPDX, VCARD, XSD
+from crawlers.records.rdf.terms import DCAT, DCT, FOAF, HYDRA, OWL, RDF, SCHEMA, SKOS, SPDX, VCARD, XSD
 from tests.conftest import ROOT
 from tests.site import Answer, Site
 from tests.waiting import HANG

@@ -8,8 +8,7 @@ import pytest
 
 from crawlers.kinds.html.mapping import Page, dataset, document, rdfa
 from crawlers.kinds.html.rules import loads
-from crawlers.records.rdf.namespaces import DCT
-from crawlers.records.rdf.terms import Graph
+from crawlers.records.rdf.terms import DCT, Graph
 
 URL = "https://a.org/d/1"
 RULES = loads("start = 'https://a.org/'\n[links]\ncss = 'a'\n[fields]\ntitle = 'title'\n")

@@ -9,7 +9,7 @@ from lxml import etree
 
 from crawlers.components.spool import open_body
 from crawlers.exceptions import AnswerError
-from crawlers.records.rdf.namespaces import DCAT, DCT, RDF
+from crawlers.records.rdf.terms import DCAT, DCT, RDF
 from crawlers.records.xml import list_root, parse
 from crawlers.safety import bounds
 

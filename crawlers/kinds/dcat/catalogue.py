@@ -10,9 +10,8 @@ from urllib.parse import urlsplit
 from crawlers.kinds.dcat.description import OTHER_DATASETS, Descriptions
 from crawlers.kinds.dcat.paging import PREDICATES, Paging
 from crawlers.records.rdf import formats
-from crawlers.records.rdf.namespaces import DC, DCAT, DCT, FOAF, HYDRA, RDFS, SCHEMA, SCHEMA_HTTPS, SKOS, TYPE
-from crawlers.records.rdf.nodes import Nodes, full_disk
-from crawlers.records.rdf.terms import is_blank
+from crawlers.records.rdf.graphs import Nodes, full_disk
+from crawlers.records.rdf.terms import DC, DCAT, DCT, FOAF, HYDRA, RDFS, SCHEMA, SCHEMA_HTTPS, SKOS, TYPE, is_blank
 from crawlers.safety import sqlite
 
 if TYPE_CHECKING:

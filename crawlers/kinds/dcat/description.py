@@ -5,15 +5,14 @@ from __future__ import annotations
 from collections import deque
 from typing import TYPE_CHECKING
 
-from crawlers.records.rdf.blank_nodes import Order
-from crawlers.records.rdf.namespaces import DCAT, DCT, FOAF, PROV, SKOS, TYPE
-from crawlers.records.rdf.terms import is_blank
+from crawlers.records.rdf.graphs import Order
+from crawlers.records.rdf.terms import DCAT, DCT, FOAF, PROV, SKOS, TYPE, is_blank
 from crawlers.safety import bounds
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable
 
-    from crawlers.records.rdf.nodes import Nodes
+    from crawlers.records.rdf.graphs import Nodes
     from crawlers.records.rdf.terms import Graph, Node, Term
 
 OTHER_DATASETS = {

@@ -17,7 +17,7 @@ from crawlers.exceptions import AnswerError
 from crawlers.kinds.dcat.description import is_part, joined
 from crawlers.records.rdf import formats
 from crawlers.records.rdf.document import document, graph_of
-from crawlers.records.rdf.namespaces import DCT
+from crawlers.records.rdf.terms import DCT
 from crawlers.safety import strict_json
 from crawlers.store import folder
 

@@ -14,7 +14,7 @@ from crawlers.kinds.dcat.catalogue import CATALOGUE, MENTIONED, Catalogue
 from crawlers.kinds.dcat.description import MAX_NODES, SHARED_FACTOR
 from crawlers.kinds.dcat.paging import Paging
 from crawlers.records import data_json, dcat
-from crawlers.records.dcat.losses import has_lost, is_cut
+from crawlers.records.dcat.datasets import has_lost, is_cut
 from crawlers.records.lazy_dataset import LazyDataset
 from crawlers.records.rdf.apart import reader
 from crawlers.records.rdf.document import document, graph_of

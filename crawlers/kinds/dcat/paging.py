@@ -10,8 +10,7 @@ from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 
 from crawlers.exceptions import AnswerError
 from crawlers.records.addresses import absolute, related
-from crawlers.records.rdf.namespaces import HYDRA, TREE
-from crawlers.records.rdf.terms import Literal
+from crawlers.records.rdf.terms import HYDRA, TREE, Literal
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

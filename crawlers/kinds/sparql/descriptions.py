@@ -11,7 +11,7 @@ from crawlers.kinds.sparql import answers, queries
 from crawlers.listing.batches import PATIENCE, Batch, Batches
 from crawlers.listing.faults import Fault
 from crawlers.records.moment import now
-from crawlers.records.rdf.namespaces import DCAT
+from crawlers.records.rdf.terms import DCAT
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -10,7 +10,7 @@ from scrapy import FormRequest, Request
 
 from crawlers.kinds.dcat.description import OTHER_DATASETS
 from crawlers.records.rdf.graphs import valid_iri
-from crawlers.records.rdf.namespaces import DCAT, DCT, TYPE
+from crawlers.records.rdf.terms import DCAT, DCT, TYPE
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -17,7 +17,7 @@ from crawlers.exceptions import AnswerError
 from crawlers.items import Dataset, Flaw
 from crawlers.kinds.dcat.answer import loaded, read
 from crawlers.records import xml
-from crawlers.records.rdf.namespaces import RDF
+from crawlers.records.rdf.terms import RDF
 
 if TYPE_CHECKING:
     from crawlers.kinds.dcat.page import Page

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from crawlers.items import Agent, Checksum, Dataset, Relation, Resource, Service
 from crawlers.records import values
 from crawlers.records.data_json.catalogue import identity
-from crawlers.records.dcat.rights import unanimous
+from crawlers.records.dcat.terms import unanimous
 from crawlers.records.dcat.themes import named_themes
 from crawlers.records.formats import file_type, protocol
 from crawlers.records.languages import languages

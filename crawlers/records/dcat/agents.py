@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from crawlers.items import Agent
 from crawlers.records import values
 from crawlers.records.dcat.description import properties, remembered
-from crawlers.records.rdf.namespaces import (
+from crawlers.records.rdf.terms import (
     ADMS,
     DC,
     DCAT,
@@ -21,8 +21,8 @@ from crawlers.records.rdf.namespaces import (
     SCHEMA_HTTPS,
     TYPE,
     VCARD,
+    Literal,
 )
-from crawlers.records.rdf.terms import Literal
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

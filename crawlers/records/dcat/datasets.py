@@ -2,27 +2,102 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from crawlers.exceptions import AnswerError
 from crawlers.items import Dataset, Flaw
 from crawlers.records import values
 from crawlers.records.dcat.agents import AGENTS, agents
-from crawlers.records.dcat.dates import earliest, latest
-from crawlers.records.dcat.description import Description
+from crawlers.records.dcat.description import Description, earliest, latest
 from crawlers.records.dcat.details import BY_KIND, NOWHERE, QUALIFIED, REGIONAL, RELATIONS, region, relations, samples
 from crawlers.records.dcat.distributions import distributions, resources
+from crawlers.records.dcat.extents import spatial, temporal
 from crawlers.records.dcat.identities import chosen_identity, identifiers
-from crawlers.records.dcat.losses import undefined_keys
-from crawlers.records.dcat.rights import access_rights, conforms_to, rights, statement, unanimous
-from crawlers.records.dcat.spatial import spatial
-from crawlers.records.dcat.temporal import temporal
+from crawlers.records.dcat.terms import access_rights, conforms_to, rights, statement, unanimous
 from crawlers.records.dcat.themes import themes
 from crawlers.records.licenses import agreed
 from crawlers.records.periods import frequency
-from crawlers.records.rdf.namespaces import RDF, TIME, iris
-from crawlers.records.rdf.terms import Literal, is_blank
+from crawlers.records.rdf.jsonld import UNDEFINED
+from crawlers.records.rdf.terms import (
+    DCAT,
+    RDF,
+    TIME,
+    Literal,
+    iris,
+    is_blank,
+)
 from crawlers.records.record import Fields
+
+if TYPE_CHECKING:
+    from crawlers.records.rdf.terms import Graph
+
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    Region = tuple[str | None, str | None, str | None]
+
+
+_OWN = {DCAT + "distribution", DCAT + "distributions"}
+"""What these lead to is described with the dataset; what others lead to often stands elsewhere."""
+
+
+_MOST_KEYS, _LONGEST_KEY = 10, 100
+"""Keys that a sentence names, and characters of each."""
+
+
+def is_cut(description: Graph) -> bool:
+    """Return whether a description names a blank node or a distribution without describing it.
+
+    >>> is_cut({"http://a.org/1": {DCAT + "distribution": ["http://a.org/1.csv"]}})
+    True
+    >>> is_cut({"http://a.org/1": {DCAT + "theme": ["http://a.org/rivers"]}})
+    False
+    """
+    for node in description.values():
+        for predicate, objects in node.items():
+            for value in objects:
+                named = isinstance(value, str) and (predicate in _OWN or value.startswith("_:"))
+                if named and value not in description:
+                    return True
+    return False
+
+
+def undefined_keys(description: Graph) -> str | None:
+    """Return what to say of the keys that a JSON-LD context does not define; ``None`` if there are none.
+
+    >>> undefined_keys({"_:a": {"https://a.org/dcat-ap.jsonld#colour": ["http://a.org/red"]}})
+    "The JSON-LD context https://a.org/dcat-ap.jsonld does not define 'colour': what that says is only in the document."
+    """
+    iris = sorted(iri for iri in set().union(*description.values()) if UNDEFINED in iri)
+    if not iris:
+        return None
+    keys = [repr(iri.partition("#")[2][:_LONGEST_KEY]) for iri in iris]
+    if len(keys) > _MOST_KEYS:
+        keys[_MOST_KEYS:] = [f"{len(keys) - _MOST_KEYS} more"]
+    context = iris[0].partition("#")[0]
+    return f"The JSON-LD context {context} does not define {', '.join(keys)}: what that says is only in the document."
+
+
+def has_lost(now: Graph, before: Graph) -> bool:
+    """Return whether a description has fewer statements of some property than an older one of the same dataset.
+
+    >>> before = {"http://a.org/1": {"http://a.org/title": ["http://a.org/a"], "http://a.org/is": ["http://a.org/b"]}}
+    >>> has_lost({"http://a.org/1": {"http://a.org/title": ["http://a.org/c"]}}, before), has_lost(before, before)
+    (True, False)
+    """
+    return bool(_statements(before) - _statements(now))
+
+
+def _statements(description: Graph) -> Counter[str]:
+    """Return how many statements there are of each property."""
+    counts: Counter[str] = Counter()
+    for node in description.values():
+        for predicate, objects in node.items():
+            counts[predicate] += len(objects)
+    return counts
+
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from functools import cache
 from itertools import chain
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -9,15 +10,28 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from crawlers.fields import specs
 from crawlers.items import Flaw
 from crawlers.records import values
-from crawlers.records.dcat import translations
-from crawlers.records.rdf.namespaces import DCT, FOAF, OWL, RDF, RDFS, SCHEMA, SCHEMA_HTTPS, SKOS, VCARD, iris
-from crawlers.records.rdf.terms import Literal, is_blank
+from crawlers.records import values as single
+from crawlers.records.rdf.terms import (
+    DCT,
+    FOAF,
+    OWL,
+    RDF,
+    RDFS,
+    SCHEMA,
+    SCHEMA_HTTPS,
+    SKOS,
+    VCARD,
+    Literal,
+    iris,
+    is_blank,
+)
 from crawlers.records.record import FLAWS, MORE_FLAWS, Record
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from crawlers.records.rdf.terms import Graph, Node, Term
+
 
 T = TypeVar("T")
 
@@ -84,8 +98,8 @@ class Description(Record):
         """Return the literal in the preferred language."""
         for name in names:
             found = self.fields.get(name)
-            if found and (text := translations.text(found, self.language)):
-                return text
+            if found and (chosen := text(found, self.language)):
+                return chosen
         return None
 
     def texts(self, *names: str) -> list[str]:
@@ -185,3 +199,89 @@ def in_order(terms: Sequence[Term]) -> list[Term]:
     [Literal(value='a', language=None, datatype=None), Literal(value='b', language=None, datatype=None), 'http://a.org/']
     """
     return sorted(terms, key=lambda term: term if isinstance(term, str) else term.value)
+
+
+def text(values: list[Term] | None, language: str | None = None) -> str | None:
+    """Return the text in the language asked for, else without a language, else English, else the first by its tag.
+
+    >>> text([Literal("Étude", "fr"), Literal("Study", "en-GB"), "http://a.org/study"])
+    'Study'
+    >>> text([Literal("Étude", "fr"), Literal("Study", "en"), Literal("C-42")], "FR-ch")
+    'Étude'
+    >>> text([Literal("Studie", "nl"), Literal("Studie", "de")]), text(["http://a.org/study"]), text(None)
+    ('Studie', None, None)
+    """
+    if not values:
+        return None
+    if len(values) == 1:  # nearly always
+        only = values[0]
+        return single.text(only.value) if isinstance(only, Literal) else None
+    return next(filter(None, (single.text(each.value) for each in languages_first(values, language))), None)
+
+
+def languages_first(values: Iterable[Term], language: str | None = None) -> list[Literal]:
+    """Return the literals, the best first; the same whatever their order in the source.
+
+    >>> [one.language for one in languages_first([Literal("a", "de"), Literal("b", "en"), Literal("c", "pt-BR")], "pt")]
+    ['pt-BR', 'en', 'de']
+    """
+    asked = (language or "").lower()
+    literals = [each for each in values if isinstance(each, Literal)]
+    return sorted(
+        literals, key=lambda each: (_rank((each.language or "").lower(), asked), each.language or "", each.value)
+    )
+
+
+def _rank(tag: str, asked: str) -> int:
+    if tag == asked:
+        return 0
+    if _primary(tag) == _primary(asked):
+        return 1
+    if not tag:
+        return 2
+    return 3 if _primary(tag) == "en" else 4
+
+
+def _primary(tag: str) -> str:
+    return tag.partition("-")[0].partition("_")[0]
+
+
+def label(node: Node, predicates: Iterable[str], language: str | None = None) -> str | None:
+    """Return the text of the first predicate that has one.
+
+    >>> label({"http://a.org/name": [Literal("Graz")]}, ("http://a.org/title", "http://a.org/name"))
+    'Graz'
+    """
+    return next((found for name in predicates if name in node and (found := text(node[name], language))), None)
+
+
+_TEMPLATE = re.compile(r"[{<$%]")
+_SHOWN = 60
+
+
+def earliest(node: Description, *predicates: str) -> str | None:
+    """Return the earliest of several dates of the first property that has any."""
+    return min(_dates(node, predicates), default=None)
+
+
+def latest(node: Description, *predicates: str) -> str | None:
+    """Return the latest of several dates of the first property that has any."""
+    return max(_dates(node, predicates), default=None)
+
+
+def _dates(node: Description, predicates: tuple[str, ...]) -> list[str]:
+    for name in predicates:
+        if name in node.fields and (found := list(_readable(node, name))):
+            return found
+    return []
+
+
+def _readable(node: Description, predicate: str) -> Iterator[str]:
+    for text in node.spellings(node.fields[predicate]):
+        found = values.xsd_date(text)
+        if found and values.has_come(found):
+            yield found
+        elif (stripped := text.strip()) and not _TEMPLATE.search(stripped):
+            wrong = "is in the future" if found else "is no date"
+            name = re.split("[/#]", predicate)[-1]
+            node.flaw(f"{name} {stripped[:_SHOWN]!r} {wrong}", name)

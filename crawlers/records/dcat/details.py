@@ -6,14 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 from crawlers.items import Relation, Service
 from crawlers.records import values
-from crawlers.records.dcat.dates import earliest
-from crawlers.records.dcat.description import Description, in_order, reading
-from crawlers.records.dcat.licenses import license as license_of
-from crawlers.records.dcat.rights import conforms_to
+from crawlers.records.dcat.description import Description, earliest, in_order, reading
+from crawlers.records.dcat.terms import conforms_to
+from crawlers.records.dcat.terms import license as license_of
 from crawlers.records.dcat.themes import languages
 from crawlers.records.periods import frequency
-from crawlers.records.rdf.namespaces import DC, DCAT, DCT, FOAF, LOCN, PROV, SCHEMA, SCHEMA_HTTPS, iris
-from crawlers.records.rdf.terms import Literal, is_blank
+from crawlers.records.rdf.terms import DC, DCAT, DCT, FOAF, LOCN, PROV, SCHEMA, SCHEMA_HTTPS, Literal, iris, is_blank
 from crawlers.records.record import Fields
 from crawlers.records.values import code, duration, metres
 

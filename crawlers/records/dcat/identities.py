@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 from crawlers.items import Dataset
 from crawlers.records import values
 from crawlers.records.dcat.description import properties
-from crawlers.records.rdf.namespaces import DC, DCT, RDF, RDFS, SCHEMA, SCHEMA_HTTPS, SKOS, XSD
-from crawlers.records.rdf.terms import Literal, is_blank
+from crawlers.records.rdf.terms import DC, DCT, RDF, RDFS, SCHEMA, SCHEMA_HTTPS, SKOS, XSD, Literal, is_blank
 
 if TYPE_CHECKING:
     from crawlers.records.rdf.terms import Graph, Node, Term

@@ -7,11 +7,9 @@ from typing import TYPE_CHECKING
 from crawlers.items import Dataset
 from crawlers.records import languages as tags
 from crawlers.records import values
-from crawlers.records.dcat.description import properties
-from crawlers.records.dcat.translations import label
+from crawlers.records.dcat.description import label, properties
 from crawlers.records.rdf.authorities import HIGH_VALUE, INSPIRE, authority
-from crawlers.records.rdf.namespaces import DCAT, DCATAP, DCT, RDFS, SCHEMA, SCHEMA_HTTPS, SKOS
-from crawlers.records.rdf.terms import Literal, is_blank
+from crawlers.records.rdf.terms import DCAT, DCATAP, DCT, RDFS, SCHEMA, SCHEMA_HTTPS, SKOS, Literal, is_blank
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -5,8 +5,8 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from crawlers.records.rdf import namespaces
-from crawlers.records.rdf.namespaces import TYPE
+from crawlers.records.rdf import terms
+from crawlers.records.rdf.terms import TYPE
 from crawlers.records.tables import csv_rows
 
 if TYPE_CHECKING:
@@ -15,10 +15,8 @@ if TYPE_CHECKING:
 _VOCABULARIES = (
     "ADMS DC DCAT DCATAP DCT FOAF GEO GEODCATAP HYDRA LOCN ODRL ORG OWL PROV RDF RDFS SCHEMA SCOVO SKOS SPDX TIME"
 )
-PREFIXES: dict[str, str] = {
-    name.lower(): getattr(namespaces, name) for name in (*_VOCABULARIES.split(), "VCARD", "XSD")
-}
-PREFIXES["schemas"] = namespaces.SCHEMA_HTTPS
+PREFIXES: dict[str, str] = {name.lower(): getattr(terms, name) for name in (*_VOCABULARIES.split(), "VCARD", "XSD")}
+PREFIXES["schemas"] = terms.SCHEMA_HTTPS
 
 
 class Term(NamedTuple):

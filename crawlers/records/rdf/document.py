@@ -14,11 +14,9 @@ from typing import TYPE_CHECKING, Any
 
 import pyoxigraph
 
-from crawlers.records.rdf.blank_nodes import Order
 from crawlers.records.rdf.dcat_context import NAMES, Term, compact, context, term
-from crawlers.records.rdf.graphs import INVALID_IN_IRIS, XSD_STRING, graph, sound, valid_iri, valid_language
-from crawlers.records.rdf.namespaces import RDF, TYPE
-from crawlers.records.rdf.terms import Literal, is_blank
+from crawlers.records.rdf.graphs import INVALID_IN_IRIS, XSD_STRING, Order, graph, sound, valid_iri, valid_language
+from crawlers.records.rdf.terms import RDF, TYPE, Literal, is_blank
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -9,7 +9,7 @@ from abc import abstractmethod
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from crawlers.exceptions import AnswerError
-from crawlers.records.rdf.namespaces import RDF
+from crawlers.records.rdf.terms import RDF
 
 if TYPE_CHECKING:
     from collections.abc import Callable

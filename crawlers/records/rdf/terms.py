@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 
 class Literal(NamedTuple):
@@ -29,3 +32,51 @@ Triple = tuple[str, str, Term]
 def is_blank(term: Term) -> bool:
     """Return whether a term is a blank node."""
     return isinstance(term, str) and term.startswith("_:")
+
+
+ADMS = "http://www.w3.org/ns/adms#"
+CC = "http://creativecommons.org/ns#"
+DCAT = "http://www.w3.org/ns/dcat#"
+DCATAP = "http://data.europa.eu/r5r/"
+DCAT_US = "http://data.resources.gov/ontology/dcat-us#"
+DCT = "http://purl.org/dc/terms/"
+DC = "http://purl.org/dc/elements/1.1/"
+ELI = "http://data.europa.eu/eli/ontology#"
+FOAF = "http://xmlns.com/foaf/0.1/"
+GEODCATAP = "http://data.europa.eu/930/"
+GEO = "http://www.opengis.net/ont/geosparql#"
+HYDRA = "http://www.w3.org/ns/hydra/core#"
+LOCN = "http://www.w3.org/ns/locn#"
+ODRL = "http://www.w3.org/ns/odrl/2/"
+ORG = "http://www.w3.org/ns/org#"
+OWL = "http://www.w3.org/2002/07/owl#"
+PAV = "http://purl.org/pav/"
+PROV = "http://www.w3.org/ns/prov#"
+RDF = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
+RDFS = "http://www.w3.org/2000/01/rdf-schema#"
+SCHEMA = "http://schema.org/"
+SCHEMA_HTTPS = "https://schema.org/"
+SCOVO = "http://purl.org/NET/scovo#"
+SKOS = "http://www.w3.org/2004/02/skos/core#"
+SPDX = "http://spdx.org/rdf/terms#"
+TIME = "http://www.w3.org/2006/time#"
+TREE = "https://w3id.org/tree#"
+VCARD = "http://www.w3.org/2006/vcard/ns#"
+WDRS = "http://www.w3.org/2007/05/powder-s#"
+XSD = "http://www.w3.org/2001/XMLSchema#"
+
+TYPE = RDF + "type"
+_BY_PREFIX: dict[str, tuple[str, ...]] = {
+    prefix.lower().replace("_", "-"): (iri,) for prefix, iri in globals().copy().items() if prefix.isupper()
+}
+_BY_PREFIX["schema"] = (SCHEMA, SCHEMA_HTTPS)
+
+
+def iris(names: Iterable[str]) -> tuple[str, ...]:
+    """Return the IRIs of names with a prefix; those of schema.org have two.
+
+    >>> iris(["dct:title", "schema:name"])
+    ('http://purl.org/dc/terms/title', 'http://schema.org/name', 'https://schema.org/name')
+    """
+    parts = (name.partition(":") for name in names)
+    return tuple(f"{iri}{local}" for prefix, _, local in parts for iri in _BY_PREFIX[prefix])

@@ -10,8 +10,7 @@ from lxml import etree
 
 from crawlers.records import dcat, values
 from crawlers.records.periods import any_period
-from crawlers.records.rdf.namespaces import DC, DCAT, DCT, TYPE
-from crawlers.records.rdf.terms import Literal
+from crawlers.records.rdf.terms import DC, DCAT, DCT, TYPE, Literal
 from crawlers.records.xml.links import Link, landing_page, resources, web_address
 
 if TYPE_CHECKING:

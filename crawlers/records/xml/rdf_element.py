@@ -12,8 +12,8 @@ from crawlers.items import Flaw
 from crawlers.records import dcat
 from crawlers.records.rdf.formats import RDF_XML
 from crawlers.records.rdf.graphs import graph
-from crawlers.records.rdf.namespaces import DCAT, DCT, FOAF, RDF, TYPE
 from crawlers.records.rdf.reader import Reader
+from crawlers.records.rdf.terms import DCAT, DCT, FOAF, RDF, TYPE
 
 if TYPE_CHECKING:
     from crawlers.items import Dataset

@@ -6,8 +6,7 @@ from itertools import chain, groupby
 from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import urlsplit
 
-from crawlers.records.rdf.namespaces import DCAT, DCT, FOAF
-from crawlers.records.rdf.terms import Graph
+from crawlers.records.rdf.terms import DCAT, DCT, FOAF, Graph
 from crawlers.store.export.description import description
 from crawlers.store.export.iris import Taken, iri, minted
 from crawlers.store.export.literals import literal

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 
 from crawlers.records.places import place
 from crawlers.records.rdf.authorities import authority
-from crawlers.records.rdf.namespaces import DCAT, DCT, FOAF, ORG, SKOS, TYPE, VCARD
-from crawlers.records.rdf.terms import Literal, Term, is_blank
+from crawlers.records.rdf.terms import DCAT, DCT, FOAF, ORG, SKOS, TYPE, VCARD, Literal, Term, is_blank
 from crawlers.store.export import terms, vocabularies
 from crawlers.store.export.iris import minted
 

@@ -12,7 +12,7 @@ from pyoxigraph import BlankNode, NamedNode, RdfFormat, Triple, parse, serialize
 from pyoxigraph import Literal as OxigraphLiteral
 
 from crawlers.records.rdf.dcat_context import PREFIXES
-from crawlers.records.rdf.namespaces import DCAT
+from crawlers.records.rdf.terms import DCAT
 from crawlers.store.export.catalogue import catalogues
 
 if TYPE_CHECKING:

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING
 from crawlers.fields import specs
 from crawlers.items import Dataset
 from crawlers.records.rdf.graphs import reached
-from crawlers.records.rdf.namespaces import DCAT, DCT, PROV, TYPE, iris
-from crawlers.records.rdf.terms import is_blank
+from crawlers.records.rdf.terms import DCAT, DCT, PROV, TYPE, iris, is_blank
 from crawlers.store.export import vocabularies
 from crawlers.store.export.conformity import Conformity
 from crawlers.store.export.iris import iri, minted

@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from crawlers.records.formats import eu_file_type
-from crawlers.records.rdf.namespaces import DCT
+from crawlers.records.rdf.terms import DCT
 from crawlers.store.export import nodes, vocabularies
 from crawlers.store.export.iris import iri
 

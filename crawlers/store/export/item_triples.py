@@ -8,8 +8,21 @@ from typing import TYPE_CHECKING, Any
 from crawlers.fields import specs
 from crawlers.items import Dataset, Resource
 from crawlers.records import values
-from crawlers.records.rdf.namespaces import DCAT, DCT, ELI, FOAF, GEODCATAP, LOCN, PROV, RDFS, SCHEMA, SKOS, XSD, iris
-from crawlers.records.rdf.terms import is_blank
+from crawlers.records.rdf.terms import (
+    DCAT,
+    DCT,
+    ELI,
+    FOAF,
+    GEODCATAP,
+    LOCN,
+    PROV,
+    RDFS,
+    SCHEMA,
+    SKOS,
+    XSD,
+    iris,
+    is_blank,
+)
 from crawlers.store.export import distributions, nodes, vocabularies
 from crawlers.store.export.iris import iri
 from crawlers.store.export.literals import literal, moment

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import re
 
-from crawlers.records.rdf.namespaces import XSD
-from crawlers.records.rdf.terms import Literal
+from crawlers.records.rdf.terms import XSD, Literal
 
 _UNPRINTABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff\ufffe\uffff]")  # XML can't hold these
 _MOMENT = re.compile(

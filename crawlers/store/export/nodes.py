@@ -6,8 +6,24 @@ from typing import TYPE_CHECKING
 
 from crawlers.records.licenses import license as license_of
 from crawlers.records.rdf.authorities import authority
-from crawlers.records.rdf.namespaces import DCAT, DCT, FOAF, GEO, LOCN, OWL, PROV, RDFS, SKOS, SPDX, TYPE, VCARD, XSD
-from crawlers.records.rdf.terms import Graph, Literal, Term
+from crawlers.records.rdf.terms import (
+    DCAT,
+    DCT,
+    FOAF,
+    GEO,
+    LOCN,
+    OWL,
+    PROV,
+    RDFS,
+    SKOS,
+    SPDX,
+    TYPE,
+    VCARD,
+    XSD,
+    Graph,
+    Literal,
+    Term,
+)
 from crawlers.store.export import vocabularies
 from crawlers.store.export.iris import iri, minted
 from crawlers.store.export.literals import literal, moment

@@ -8,8 +8,22 @@ from crawlers import kind
 from crawlers.fields import specs
 from crawlers.items import Resource
 from crawlers.records.rdf.graphs import reached, valid_language
-from crawlers.records.rdf.namespaces import DC, DCAT, DCT, FOAF, ORG, OWL, SCHEMA, SCHEMA_HTTPS, TYPE, VCARD, iris
-from crawlers.records.rdf.terms import Literal, Term, is_blank
+from crawlers.records.rdf.terms import (
+    DC,
+    DCAT,
+    DCT,
+    FOAF,
+    ORG,
+    OWL,
+    SCHEMA,
+    SCHEMA_HTTPS,
+    TYPE,
+    VCARD,
+    Literal,
+    Term,
+    iris,
+    is_blank,
+)
 from crawlers.store.export.iris import iri, minted
 from crawlers.store.export.literals import plain, printable
 

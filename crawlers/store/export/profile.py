@@ -6,7 +6,7 @@ from functools import cache
 from typing import NamedTuple
 
 from crawlers.records.rdf.dcat_context import PREFIXES
-from crawlers.records.rdf.namespaces import DCAT_US, ELI
+from crawlers.records.rdf.terms import DCAT_US, ELI
 from crawlers.records.tables import csv_rows
 
 _MORE = {"dcat-us": DCAT_US, "eli": ELI}

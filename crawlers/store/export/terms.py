@@ -9,8 +9,22 @@ from crawlers.records import values
 from crawlers.records.formats import AUTHORITY, eu_file_type, media_type
 from crawlers.records.languages import language
 from crawlers.records.periods import frequency
-from crawlers.records.rdf.namespaces import DCT, FOAF, GEO, RDF, RDFS, SCHEMA, SCHEMA_HTTPS, SKOS, TYPE, VCARD, XSD
-from crawlers.records.rdf.terms import Literal, Term, is_blank
+from crawlers.records.rdf.terms import (
+    DCT,
+    FOAF,
+    GEO,
+    RDF,
+    RDFS,
+    SCHEMA,
+    SCHEMA_HTTPS,
+    SKOS,
+    TYPE,
+    VCARD,
+    XSD,
+    Literal,
+    Term,
+    is_blank,
+)
 from crawlers.store.export import vocabularies
 from crawlers.store.export.iris import iri
 from crawlers.store.export.literals import moment

@@ -10,8 +10,7 @@ import pyoxigraph
 
 from crawlers.exceptions import ExportError
 from crawlers.records.rdf.graphs import graph, rdflib_graph
-from crawlers.records.rdf.namespaces import DCAT, TYPE
-from crawlers.records.rdf.terms import is_blank
+from crawlers.records.rdf.terms import DCAT, TYPE, is_blank
 from crawlers.safety import strict_json
 from crawlers.store.export.catalogue import of_source
 from crawlers.store.export.description import description

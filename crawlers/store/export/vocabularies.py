@@ -8,7 +8,7 @@ import langcodes
 from license_expression import get_spdx_licensing  # type: ignore[import-untyped]
 
 from crawlers.records.rdf.authorities import authority
-from crawlers.records.rdf.namespaces import SPDX
+from crawlers.records.rdf.terms import SPDX
 
 EU = "http://publications.europa.eu/resource/authority/"
 IANA = "https://www.iana.org/assignments/media-types/"

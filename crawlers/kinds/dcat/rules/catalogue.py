@@ -8,7 +8,7 @@ from crawlers.kinds.dcat.catalogue import NOTED, ROLE_OF_TYPE, TYPED, Catalogue
 from crawlers.kinds.dcat.description import MAX_NODES
 from crawlers.kinds.dcat.rules.extract import Extract
 from crawlers.kinds.dcat.rules.referring import Referring
-from crawlers.records.rdf.namespaces import TYPE
+from crawlers.records.rdf.terms import TYPE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -5,7 +5,7 @@ from __future__ import annotations
 from crawlers.fields import specs
 from crawlers.items import Dataset, Resource
 from crawlers.records.dcat.details import RELATIONS
-from crawlers.records.rdf.namespaces import DC, DCAT, DCT, PROV, SCHEMA, SCHEMA_HTTPS, WDRS, iris
+from crawlers.records.rdf.terms import DC, DCAT, DCT, PROV, SCHEMA, SCHEMA_HTTPS, WDRS, iris
 
 _PLURAL = {"agent", "agents"}
 

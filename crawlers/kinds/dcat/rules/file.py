@@ -12,7 +12,7 @@ from crawlers.kinds.dcat.rules.paths import path
 from crawlers.kinds.dcat.rules.rules import Parts, RDFRules
 from crawlers.records import toml
 from crawlers.records.rdf.dcat_context import PREFIXES
-from crawlers.records.rdf.namespaces import DCT
+from crawlers.records.rdf.terms import DCT
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping

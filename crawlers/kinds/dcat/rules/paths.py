@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from crawlers.exceptions import RulesError, hint
 from crawlers.records.dcat.description import in_order
-from crawlers.records.rdf.namespaces import SCHEMA, SCHEMA_HTTPS
+from crawlers.records.rdf.terms import SCHEMA, SCHEMA_HTTPS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping

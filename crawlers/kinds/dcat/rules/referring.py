@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from crawlers.kinds.dcat.rules.paths import MOST
-from crawlers.records.rdf.nodes import full_disk
+from crawlers.records.rdf.graphs import full_disk
 from crawlers.safety import sqlite
 
 if TYPE_CHECKING:

@@ -11,8 +11,7 @@ from crawlers.records import values
 from crawlers.records.dcat.agents import agent, email, in_their_order
 from crawlers.records.dcat.description import Description
 from crawlers.records.dcat.distributions import DISTRIBUTIONS
-from crawlers.records.rdf.namespaces import DCAT, DCT
-from crawlers.records.rdf.terms import Literal, is_blank
+from crawlers.records.rdf.terms import DCAT, DCT, Literal, is_blank
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

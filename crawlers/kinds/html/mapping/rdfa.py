@@ -13,8 +13,7 @@ from urllib.parse import urljoin
 from crawlers.records.html_page import text
 from crawlers.records.rdf.dcat_context import PREFIXES
 from crawlers.records.rdf.graphs import reached
-from crawlers.records.rdf.namespaces import DCAT, DCT, SCHEMA, SCHEMA_HTTPS, TYPE
-from crawlers.records.rdf.terms import Graph, Literal, Term
+from crawlers.records.rdf.terms import DCAT, DCT, SCHEMA, SCHEMA_HTTPS, TYPE, Graph, Literal, Term
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -1,16 +1,18 @@
-"""Who may have a dataset, on what terms, where it comes from, and which standards it follows."""
+"""The terms of use of a dataset or a file: its licence, who may have it, where it comes from, what it follows."""
 
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
 
-from crawlers.items import Dataset
+from crawlers.items import Dataset, License
 from crawlers.records import values
-from crawlers.records.dcat import translations
-from crawlers.records.dcat.description import properties
-from crawlers.records.rdf.namespaces import DCT, RDFS, SKOS
-from crawlers.records.rdf.terms import Literal, is_blank
+from crawlers.records.dcat import description
+from crawlers.records.dcat.description import properties, remembered
+from crawlers.records.licenses import license as license_of
+from crawlers.records.licenses import stated
+from crawlers.records.rdf.terms import DCT, RDFS, SKOS, Literal, is_blank
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -18,9 +20,60 @@ if TYPE_CHECKING:
     from crawlers.records.dcat.description import Description
     from crawlers.records.rdf.terms import Term
 
+
+RIGHTS, ACCESS_RIGHTS = properties(Dataset, "rights"), properties(Dataset, "access_rights")
+_LICENSES = tuple(name for name in properties(Dataset, "license") if name not in RIGHTS)
+_IDS, _ADDRESSES, _TITLES, _TEXTS = (properties(License, name) for name in ("id", "uri", "title", "text"))
+_ADDRESS = re.compile(r"https?://[^\s<>\"'()\[\]]*[^\s<>\"'()\[\].,;:]")
+_LONGEST_TITLE = 300
+
+
+def license(node: Description, *_: str) -> License | None:  # noqa: A001
+    """Return what dct:license gives; else a statement of rights, which counts if SPDX knows it as a licence."""
+    given = _best(node, *_LICENSES)
+    if given or not (found := _best(node, *RIGHTS)):
+        return given
+    return found if found.id else None
+
+
+def _best(node: Description, *predicates: str) -> License | None:
+    """Return one that SPDX knows, then one with an address, then the first in the alphabet."""
+    found = [License(**given) for term in node.terms(*predicates) if (given := _license(node.at(term)))]
+    return min(found, key=_order) if len(found) > 1 else found[0] if found else None
+
+
+def _order(license: License) -> tuple[bool, bool, str, str, str]:  # noqa: A002
+    names = (license.id or "", license.uri or "", license.title or "")
+    return (not license.id, not license.uri, *names)
+
+
+@remembered
+def _license(node: Description) -> dict[str, Any]:
+    found = _read(node)
+    return asdict(found) if found else {}
+
+
+def _read(node: Description) -> License | None:
+    term = node.term
+    if isinstance(term, Literal):
+        text = values.text(term.value) or ""
+        found = _ADDRESS.search(text)
+        return stated(text, found[0] if found else None, _LONGEST_TITLE)
+    if is_blank(term):
+        return _described(node, node.url(*_ADDRESSES))
+    return _described(node, term) or License(uri=term)
+
+
+def _described(node: Description, address: str | None) -> License | None:
+    title, text = node.text(*_TITLES), node.text(*_TEXTS)
+    found = license_of(node.text(*_IDS), address, title) or (text and license_of(None, None, text))
+    if found:
+        found.title, found.text = title, text
+    return found or None
+
+
 _STATEMENTS = (RDFS + "comment", SKOS + "definition", "http://schema.theodi.org/odrs#attributionText")
 """What a dct:RightsStatement without a label says."""
-RIGHTS, ACCESS_RIGHTS = properties(Dataset, "rights"), properties(Dataset, "access_rights")
 _ACCESS_CODE = re.compile(r"publications\.europa\.eu/resource/authority/access-right/([A-Z_]+)/?\s*$")
 CONFORMS_TO = properties(Dataset, "conforms_to")
 
@@ -50,7 +103,7 @@ def statement(node: Description, *predicates: str) -> str | None:
     if not terms:  # nearly always
         return None
     if not (found := {text for term in terms if (text := _named(node, term))}):
-        best = translations.text(terms, node.language)
+        best = description.text(terms, node.language)
         found = _in_language_of(best, terms) if best else set()
     return "\n\n".join(sorted(found)) or None
 
