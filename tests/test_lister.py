@@ -23,8 +23,8 @@ from crawlers.listing.faults import Fault
 from crawlers.listing.ladder import Again, Halve, Instead, Onward, Other, Renew, Skip, Smaller
 from crawlers.listing.listed import ListedSpider
 from crawlers.listing.lister import Intake, Lister
+from crawlers.listing.state import Walks
 from crawlers.listing.walk import Entry, ListingPage, Offer, Walk, restored
-from crawlers.listing.walks import Walks
 from tests.walked import walk
 
 URL = "https://example.org/api"

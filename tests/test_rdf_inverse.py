@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 
 from crawlers.kinds.dcat.rules.file import loads
-from crawlers.kinds.dcat.rules.page import TaughtPage
+from crawlers.kinds.dcat.rules.mapping import TaughtPage
 from crawlers.records.rdf import formats
 from crawlers.records.rdf.terms import TYPE
 

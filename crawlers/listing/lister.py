@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from crawlers.listing.crawl import Crawl
     from crawlers.listing.dialect import Dialect
     from crawlers.listing.faults import Fault
-    from crawlers.listing.walks import State, Walks
+    from crawlers.listing.state import State, Walks
     from crawlers.listing.withdrawals import Withdrawals
 
 Allowed = tuple[Entry, int]

@@ -1,18 +1,125 @@
-"""What a crawl must remember about its listing so that it can be resumed: one typed object in the job."""
+"""What a crawl knows of its lists and its run: which lists are read, which were whole, and what shows that."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field, fields
-from typing import TYPE_CHECKING, Any, Self
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Literal, Self
 from weakref import WeakKeyDictionary
 
 from crawlers.components.ledger import Job
 from crawlers.exceptions import JobError
-from crawlers.listing.walks import Walks
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from scrapy.crawler import Crawler
     from scrapy.statscollectors import StatsCollector
+
+
+State = Literal["open", "whole", "short", "stopped", "single"]
+
+_MOST = 2**63 - 1  # SQLite's largest number; a portal may say any
+_BEGIN = "INSERT OR IGNORE INTO walks (name, tree, state) VALUES (?, ?, 'open')"
+_END = """
+INSERT INTO walks (name, state, evidence, total, listed) VALUES (?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET
+state = excluded.state, evidence = excluded.evidence, total = excluded.total, listed = excluded.listed
+"""
+
+
+class Walks:
+    """Which lists have begun, how each ended, and what shows that it was whole.
+
+    A request that is repeated after a kill begins and ends the same lists as before. The files of a tree are lists of
+    their own in the ledger alone: there may be many, and the tree is told as one.
+    """
+
+    def __init__(self, crawler: Crawler) -> None:
+        self.job, self.stats = Job.from_crawler(crawler), crawler.stats
+        self.stats.set_value("catalogue/lists", self.lists)
+        self.stats.set_value("catalogue/evidence", self.evidence)
+
+    @cached_property
+    def lists(self) -> dict[str, str]:
+        """``begun`` or ``ended`` for each list."""
+        found = self.job.db.execute("SELECT name, state FROM walks WHERE tree = '' ORDER BY rowid")
+        return {name: "begun" if state == "open" else "ended" for name, state in found}
+
+    @cached_property
+    def evidence(self) -> dict[str, str]:
+        """What shows that a list was whole, for each that was."""
+        query = "SELECT name, evidence FROM walks WHERE state = 'whole' AND tree = '' ORDER BY rowid"
+        return dict(self.job.db.execute(query))
+
+    def is_open(self, name: str) -> bool:
+        """Return whether a list has begun and not ended."""
+        return self.lists.get(name) == "begun"
+
+    def has_ended(self, name: str) -> bool:
+        """Return whether a list was read to its end, or given up."""
+        return self.lists.get(name) == "ended"
+
+    def waiting(self, tree: str = "") -> Iterator[str]:
+        """Yield the lists that have begun and not ended, besides a tree itself."""
+        query = "SELECT name FROM walks WHERE state = 'open' AND name != ?"
+        return (row[0] for row in self.job.db.execute(query, (tree,)))
+
+    def begin(self, name: str, tree: str = "") -> bool:
+        """Note that a list is requested; return whether it was not before.
+
+        Args:
+            tree: the name of the tree whose file it is, which is open until it is ended itself.
+        """
+        is_new = bool(self.job.execute(_BEGIN, (name, tree)).rowcount)
+        if is_new and tree:
+            self.begin(tree)
+            self.go_on(tree)
+        elif is_new:
+            self.lists[name] = "begun"
+        return is_new
+
+    def end(
+        self, name: str, state: State, *, evidence: str = "", total: int | None = None, listed: int | None = None
+    ) -> None:
+        """Note that nothing more of a list will come.
+
+        Args:
+            evidence: what shows that it was whole.
+            total: how many datasets it should have; of a ``single`` page, which is judged at the end, how long it is.
+            listed: how many it gave.
+        """
+        if name in self.lists:
+            self.lists[name] = "ended"
+            self.evidence.pop(name, None)
+            if state == "whole":
+                self.evidence[name] = evidence
+        total = None if total is None else min(total, _MOST)
+        self.job.execute(_END, (name, state, evidence, total, listed))
+
+    @property
+    def lacking(self) -> int:
+        """How many datasets fewer than they should have the lists that have ended gave."""
+        query = "SELECT coalesce(sum(max(total - listed, 0)), 0) FROM walks WHERE state <> 'single'"
+        return int(self.job.db.execute(query).fetchone()[0])
+
+    def go_on(self, name: str, tree: str = "") -> None:
+        """Note that a list goes on that had ended before a kill: another answer came to the same request."""
+        for each in filter(None, (name, tree)):
+            if not self.is_open(each):
+                self.job.execute("UPDATE walks SET state = 'open' WHERE name = ?", (each,))
+            if self.has_ended(each):
+                self.lists[each] = "begun"
+                self.evidence.pop(each, None)
+
+    def singles(self) -> list[tuple[str, int, int]]:
+        """Return the single pages that are still to be judged: name, length, and how many datasets each gave."""
+        return self.job.db.execute("SELECT name, total, listed FROM walks WHERE state = 'single'").fetchall()
+
+    @property
+    def is_short(self) -> bool:
+        """Whether a list was not read to its end, or nothing shows that it was."""
+        return self.job.db.execute("SELECT 1 FROM walks WHERE state = 'short' LIMIT 1").fetchone() is not None
+
 
 _STATES: WeakKeyDictionary[Crawler, RunState] = WeakKeyDictionary()
 _STATS = {

@@ -26,7 +26,7 @@ def taught(metadata_source: str | None) -> Reader | None:
     """Return the function that reads the documents that rules mapped; ``None`` for others."""
     if not (metadata_source or "").startswith("rdf:"):
         return None
-    from crawlers.kinds.dcat.rules.reader import reader  # noqa: PLC0415 -- few sources have rules
+    from crawlers.kinds.dcat.rules.mapping import reader  # noqa: PLC0415 -- few sources have rules
 
     return reader(str(metadata_source))
 

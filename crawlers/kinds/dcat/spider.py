@@ -60,7 +60,7 @@ class DCATSpider(ListedSpider):
     def _follow(self, file: str) -> None:
         """Read pages by the rules of a file; few catalogues need any, so what reads them is imported here."""
         from crawlers.kinds.dcat.rules import lasting  # noqa: PLC0415
-        from crawlers.kinds.dcat.rules.page import TaughtPage  # noqa: PLC0415
+        from crawlers.kinds.dcat.rules.mapping import TaughtPage  # noqa: PLC0415
 
         rules = lasting(file)
         self.identity = {"rules": rules.digest}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from crawlers.kinds.dcat.rules.file import PREFIX, lasting, named
-from crawlers.kinds.dcat.rules.rules import RDFRules
+from crawlers.kinds.dcat.rules.file import PREFIX, RDFRules, lasting, named
 
 __all__ = ["PREFIX", "RDFRules", "lasting", "named"]

@@ -3,22 +3,112 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass, field
+from functools import cached_property
+from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from crawlers.exceptions import RulesError
-from crawlers.kinds.dcat.rules.fields import AGENT_FIELDS, AGENTS, DATASET_FIELDS, RESOURCE_FIELDS
+from crawlers.fields import specs
+from crawlers.items import Dataset, Resource
 from crawlers.kinds.dcat.rules.paths import path
-from crawlers.kinds.dcat.rules.rules import Parts, RDFRules
 from crawlers.records import toml
+from crawlers.records.dcat.details import RELATIONS
 from crawlers.records.rdf.dcat_context import PREFIXES
-from crawlers.records.rdf.terms import DCT
+from crawlers.records.rdf.terms import DC, DCAT, DCT, PROV, SCHEMA, SCHEMA_HTTPS, WDRS, iris
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
+    from collections.abc import Collection, Iterator, Mapping
 
     from crawlers.kinds.dcat.rules.paths import Ways
     from crawlers.records.toml import Table
+
+
+@dataclass(frozen=True, kw_only=True)
+class Parts:
+    """Parts of a dataset: its files, or the agents in one role.
+
+    Args:
+        each: leads from the dataset to each. ``()``: DCAT's distributions; or the dataset itself says all of one agent.
+        fields: of each: where each field is.
+    """
+
+    each: Ways = ()
+    fields: Mapping[str, Ways] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True)
+class RDFRules:
+    """What ``[rdf]`` says.
+
+    Args:
+        name: the file's, without ``.toml``.
+        text: the whole file.
+        classes: of the nodes that are datasets; empty where they are DCAT's.
+        fields: of a dataset: where each is.
+        agents: the fields of a dataset that are agents.
+        resources: its files.
+    """
+
+    name: str
+    text: str
+    classes: frozenset[str] = frozenset()
+    fields: Mapping[str, Ways] = field(default_factory=dict)
+    agents: Mapping[str, Parts] = field(default_factory=dict)
+    resources: Parts = field(default_factory=Parts)
+
+    @property
+    def digest(self) -> str:
+        """A job that was begun with other rules can't be resumed."""
+        return sha256(self.text.encode()).hexdigest()
+
+    @cached_property
+    def inverse(self) -> frozenset[str]:
+        """The properties that a path follows from the value to the node that has it."""
+        steps = (step for ways in self._ways() for path in ways for step in path)
+        return frozenset(name for step in steps if step.is_inverse for name in step.properties)
+
+    def _ways(self) -> Iterator[Ways]:
+        yield from self.fields.values()
+        for part in [*self.agents.values(), self.resources]:
+            yield part.each
+            yield from part.fields.values()
+
+
+_PLURAL = {"agent", "agents"}
+
+
+def _properties(item: type) -> dict[str, str]:
+    return {name: iris(spec.rdf)[0] for name, spec in specs(item).items() if spec.rdf and spec.kind not in _PLURAL}
+
+
+OF_DATASETS, OF_RESOURCES = _properties(Dataset), _properties(Resource)
+PLAIN = tuple(name for name, spec in specs(Dataset).items() if not spec.rdf and spec.kind != "stamp")
+"""Fields of datasets that no DCAT property of the dataset's own node gives."""
+AGENTS = {name: spec.one or name for name, spec in specs(Dataset).items() if spec.kind in _PLURAL}
+"""The fields that are agents, with the role of each."""
+AGENT_FIELDS = ("name", "uri", "email", "url")
+DATASET_FIELDS = (*OF_DATASETS, *PLAIN)
+RESOURCE_FIELDS = tuple(OF_RESOURCES)
+
+_SCHEMAS = (SCHEMA, SCHEMA_HTTPS)
+ALSO = {
+    "keywords": frozenset((DC + "subject", *(each + "keywords" for each in _SCHEMAS))),
+    "themes": frozenset((DCT + "subject",)),
+    "temporal": frozenset((DCAT + "temporal", *(each + "temporalCoverage" for each in _SCHEMAS))),
+    "spatial": frozenset((DCAT + "spatial", *(each + "spatialCoverage" for each in _SCHEMAS))),
+    "documentation": frozenset((WDRS + "describedby",)),
+    "relations": frozenset((*RELATIONS, DCAT + "qualifiedRelation", PROV + "qualifiedInfluence")),
+}
+"""Other properties that the mapping adds to a field; those are left out where the rules say the field."""
+FILES = frozenset((DCAT + "distributions", DCT + "hasPart", *(each + "distribution" for each in _SCHEMAS)))
+"""The same for the dataset's files."""
+ADDRESSES = frozenset(
+    (DCAT + "downloadURL", DCAT + "accessURL", DCAT + "accessService", *(each + "contentUrl" for each in _SCHEMAS))
+)
+"""The properties that say where a file is; one that the rules find and that has none of these is at its own IRI."""
+
 
 PREFIX = "rdf:"
 """What the ``metadata_source`` of records begins with that such rules mapped; the file's name follows."""
