@@ -19,7 +19,7 @@ from crawlers.exceptions import AnswerError
 from crawlers.safety.resolver import IPV4, ForbiddenAddressError, Host, PublicOnlyResolver, is_named, is_public, spelled
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable
 
 KINDS = ("document", "stylesheet", "script", "xhr", "fetch", "preflight")
 """What is loaded, by Playwright's names; stylesheets, because they hide buttons."""
@@ -86,18 +86,16 @@ class Guard:
         >>> Guard({"a.example": "8.8.8.8", "intranet": "10.0.0.7", "b.example": None}, {("intranet", 8080)}).pins()
         'MAP a.example 8.8.8.8, MAP intranet:8080 10.0.0.7, MAP * ~NOTFOUND'
         """
-        return ", ".join([*self._pins(), "MAP * ~NOTFOUND"])
-
-    def _pins(self) -> Iterator[str]:
+        rules: list[str] = []
         for host, address in self.addresses.items():
             if address is None:
                 continue
-            name = _bracketed(host)
             if is_public(address) or (host, None) in self.named:
-                yield f"MAP {host} {_bracketed(address)}"
+                rules.append(f"MAP {host} {_bracketed(address)}")
                 continue
             ports = sorted(port for named, port in self.named if named == host and port)
-            yield from (f"MAP {name}:{port} {_bracketed(address)}" for port in ports)
+            rules += [f"MAP {_bracketed(host)}:{port} {_bracketed(address)}" for port in ports]
+        return ", ".join([*rules, "MAP * ~NOTFOUND"])
 
 
 def place(url: str) -> tuple[str, int]:
