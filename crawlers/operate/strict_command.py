@@ -130,9 +130,10 @@ class StrictCommand(ScrapyCommand):
         if verb is None or not verb.least <= len(names) <= verb.most:
             raise self.misuse(self.usage(args))
         others = {option for other in self.verbs.values() for option in other.options}.difference(verb.options)
-        for action in self.parser._actions:  # noqa: SLF001 -- argparse has no other list of them
-            if action.dest in others and getattr(opts, action.dest) != action.default:
-                raise self.misuse(f"scrapy {self.name} {name} takes no {action.option_strings[-1]}.")
+        for option in sorted(others):
+            if getattr(opts, option) != self.parser.get_default(option):
+                written = "-a" if option == "spargs" else f"--{option.replace('_', '-')}"
+                raise self.misuse(f"scrapy {self.name} {name} takes no {written}.")
         return verb, names
 
     @property
