@@ -19,7 +19,7 @@ import pytest
 from crawlers.kind import registered
 from crawlers.kinds.api.file import load, shipped
 from crawlers.spider_loader import OTHERS
-from tests.conftest import FAST, scrapy
+from tests.conftest import FAST, scrapy, slow_but
 from tests.dashboards import dashboard
 from tests.machines import Node
 from tests.postgres import postgres
@@ -167,6 +167,10 @@ def test_it_is_crawled_twice_and_its_index_rebuilt(subject, place, request):
         assert (ran.returncode, place.faults(subject, 3)) == (0, []), ran.stderr
 
 
+ONE_OF_EACH_KIND = sorted(({*SUBJECTS} & {*registered()}) | {"api-opendatasoft"})
+
+
+@pytest.mark.parametrize("subject", slow_but(ONE_OF_EACH_KIND.__contains__, SUBJECTS), indirect=True)
 def test_it_is_harvested_twice_and_validated(subject, place, request):
     place.sources(town=subject)
     for number in (1, 2):
@@ -176,9 +180,6 @@ def test_it_is_harvested_twice_and_validated(subject, place, request):
     assert ran.returncode == 0, ran.stdout + ran.stderr
     if request.node.callspec.params["subject"] in SENSELESS["sources validate"]:
         assert place.run("sources", "validate", f"archive-of-{NAME}").returncode == 1
-
-
-ONE_OF_EACH_KIND = sorted(({*SUBJECTS} & {*registered()}) | {"api-opendatasoft"})
 
 
 @pytest.mark.parametrize("subject", ONE_OF_EACH_KIND, indirect=True)

@@ -159,13 +159,13 @@ class GitHub:
     spent: dict[str, Spent] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
+        need("npm", found=SCHEMA.exists())
         self.ids = {name.lower(): number for number, name in enumerate(self.repositories, 1001)}
         self.lock = threading.Lock()
         self.reset = time.time() + self.window
         self.site = Site(self.answer, self.host, self.port)
 
     def __enter__(self) -> Self:
-        need("npm", found=SCHEMA.exists())
         self.site.__enter__()
         return self
 
@@ -538,7 +538,6 @@ class Catalogue:
         self.site = Site(self.answer)
 
     def __enter__(self) -> Self:
-        need("npm", found=SCHEMA.exists())
         self.site.__enter__()
         return self
 
