@@ -144,7 +144,7 @@ def test_a_field_of_a_plain_kind_needs_no_code() -> None:
         *("text", "markdown", "moment", "frequency", "code", "metres", "duration", "iri", "address"),
         *("addresses", "references", "labels", "languages", "license"),
     }
-    for known in (RDF_KINDS, JSON_KINDS, ckan.details.BY_KIND, item_triples._BY_KIND):
+    for known in (RDF_KINDS, JSON_KINDS, ckan.BY_KIND, item_triples._BY_KIND):
         assert kinds <= known.keys(), kinds - known.keys()
 
 
