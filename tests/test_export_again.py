@@ -31,7 +31,7 @@ from crawlers.records.rdf.terms import DCAT, DCAT_US, DCT, FOAF, LOCN, OWL, RDF,
 from crawlers.store.export import holdings, vocabularies
 from crawlers.store.export.description import description
 from crawlers.store.export.iris import Taken, iri
-from crawlers.store.export.literals import plain
+from crawlers.store.export.nodes import plain
 from crawlers.store.export.terms import label
 from crawlers.store.export.writers import WRITERS
 from tests.conftest import ROOT, options, scrapy

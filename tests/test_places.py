@@ -17,7 +17,7 @@ from crawlers.records.geometries import geometry
 from crawlers.records.places import places_of
 from crawlers.records.record import FLAWS, Record
 from crawlers.safety import bounds
-from crawlers.store.export.wkt import wkt
+from crawlers.store.export.nodes import wkt
 
 with (Path(__file__).parent / "places.csv").open(encoding="utf-8", newline="") as file:
     TABLE = list(csv.DictReader(file))

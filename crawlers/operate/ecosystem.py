@@ -42,7 +42,7 @@ from crawlers.safety import inside, strict_json
 from crawlers.safety.locks import is_crawled, take
 from crawlers.safety.redact import safe_line
 from crawlers.store.export.csv import cell, straight
-from crawlers.store.export.literals import plain
+from crawlers.store.export.nodes import plain
 from crawlers.store.export.target import target
 from crawlers.store.index import catch_up
 from crawlers.store.index.database import connect, readable

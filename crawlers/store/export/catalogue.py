@@ -9,8 +9,7 @@ from urllib.parse import urlsplit
 from crawlers.records.rdf.terms import DCAT, DCT, FOAF, Graph
 from crawlers.store.export.description import description
 from crawlers.store.export.iris import Taken, iri, minted
-from crawlers.store.export.literals import literal
-from crawlers.store.export.nodes import Nodes, named_agent
+from crawlers.store.export.nodes import Nodes, literal, named_agent
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

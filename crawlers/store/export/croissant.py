@@ -7,7 +7,7 @@ from typing import IO, TYPE_CHECKING, Any
 from crawlers.records.formats import eu_file_type
 from crawlers.safety import strict_json
 from crawlers.store.export.iris import iri, minted
-from crawlers.store.export.literals import plain
+from crawlers.store.export.nodes import plain
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

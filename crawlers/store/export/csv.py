@@ -9,7 +9,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 from crawlers.fields import specs
 from crawlers.items import Dataset
-from crawlers.store.export.literals import plain
+from crawlers.store.export.nodes import plain
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

@@ -15,7 +15,7 @@ from crawlers.store.export import vocabularies
 from crawlers.store.export.conformity import Conformity
 from crawlers.store.export.iris import iri, minted
 from crawlers.store.export.item_triples import files, item_triples
-from crawlers.store.export.literals import plain
+from crawlers.store.export.nodes import plain
 from crawlers.store.export.own_triples import SAME_AS, is_exact, is_shared, own_triples
 from crawlers.store.export.profile import profile as rules_of
 from crawlers.store.export.reach import prune, roots

@@ -23,10 +23,9 @@ from crawlers.records.rdf.terms import (
     iris,
     is_blank,
 )
-from crawlers.store.export import distributions, nodes, vocabularies
+from crawlers.store.export import nodes, vocabularies
 from crawlers.store.export.iris import iri
-from crawlers.store.export.literals import literal, moment
-from crawlers.store.export.nodes import Nodes
+from crawlers.store.export.nodes import Nodes, literal, moment
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -98,14 +97,14 @@ def files(about: Nodes, subject: str, dataset: Dataset, taken: Taken) -> None:
     """Add the files that an item has, each with an IRI that no other node of the export has."""
     names: list[str] = []
     for resource in dataset.resources:
-        wanted = distributions.own_iri(resource)
+        wanted = nodes.own_iri(resource)
         name = about.node(taken.first(wanted, about.blank()) if wanted else None, DCAT + "Distribution")
         names.append(name)
-        about.say(name, DCAT + "accessURL", distributions.access_url(resource))
+        about.say(name, DCAT + "accessURL", nodes.access_url(resource))
         if resource.access_url and resource.url != resource.access_url and not resource.download_url:
             about.say(name, DCAT + "downloadURL", iri(resource.url))
         if name != wanted:
-            about.say(name, DCT + "identifier", literal(distributions.identifier(resource)))
+            about.say(name, DCT + "identifier", literal(nodes.identifier(resource)))
         _say(about, name, resource, _OF_RESOURCES)
     about.say(subject, DCAT + "distribution", *names)
 
@@ -247,8 +246,8 @@ _OWN: dict[str, Writer] = {
     "type": _coded(values.dataset_type),
     "status": _coded(values.status),
     "availability": _coded(values.availability),
-    "format": _one(distributions.format),
-    "media_type": _one(distributions.media_type),
+    "format": _one(nodes.format),
+    "media_type": _one(nodes.media_type),
     "download_url": lambda _, text: [iri(text)],
 }
 """How these fields are written, instead."""

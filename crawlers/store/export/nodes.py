@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import re
+from typing import TYPE_CHECKING, Any
 
+from crawlers.records.formats import eu_file_type
 from crawlers.records.licenses import license as license_of
 from crawlers.records.rdf.authorities import authority
 from crawlers.records.rdf.terms import (
@@ -26,11 +28,86 @@ from crawlers.records.rdf.terms import (
 )
 from crawlers.store.export import vocabularies
 from crawlers.store.export.iris import iri, minted
-from crawlers.store.export.literals import literal, moment
-from crawlers.store.export.wkt import wkt
 
 if TYPE_CHECKING:
-    from crawlers.items import Agent, Checksum, License, Period, Place
+    from crawlers.items import Agent, Checksum, License, Period, Place, Resource
+
+
+_UNPRINTABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff\ufffe\uffff]")  # XML can't hold these
+_MOMENT = re.compile(
+    r"[0-9]{4}(?P<month>-[0-9]{2}(?P<day>-[0-9]{2}"
+    r"(?P<time>T[0-9]{2}:[0-9]{2}(?P<seconds>:[0-9]{2}(\.[0-9]+)?)?"
+    r"(?P<zone>Z|[+-](?:(?:0[0-9]|1[0-3]):[0-5][0-9]|14:00)))?)?)?"
+)
+
+
+def plain(text: str | None) -> str | None:
+    r"""Return a text without characters that XML cannot hold, with ``\n`` as line end; ``None`` if nothing is left.
+
+    >>> plain("a\r\nb\x00"), plain("\x1b")
+    ('a\nb', None)
+    """
+    if not text:
+        return None
+    return _UNPRINTABLE.sub("", text.replace("\r\n", "\n").replace("\r", "\n")).strip() or None
+
+
+def printable(text: str) -> str:
+    """Return a text without characters that XML cannot hold."""
+    return _UNPRINTABLE.sub("", text)
+
+
+def literal(text: str | None, datatype: str | None = None) -> Literal | None:
+    written = plain(text)
+    return Literal(written, datatype=datatype) if written else None
+
+
+def moment(text: str | None) -> Literal | None:
+    """Return a date or time with the datatype of its precision; ``None`` if it is neither.
+
+    >>> [moment(text).datatype.partition("#")[2] for text in ("2020", "2020-03", "2020-03-01", "2020-03-01T10:00:00Z")]
+    ['gYear', 'gYearMonth', 'date', 'dateTime']
+    >>> moment("2020-03-01T10:00+02:00").value, moment("yesterday"), moment(None)
+    ('2020-03-01T10:00:00+02:00', None, None)
+    """
+    found = _MOMENT.fullmatch(text or "")
+    if not found:
+        return None
+    written, kind = found[0], "gYear"
+    if found["time"]:
+        zone = found["zone"]
+        written, kind = written if found["seconds"] else written.removesuffix(zone) + ":00" + zone, "dateTime"
+    elif found["month"]:
+        kind = "date" if found["day"] else "gYearMonth"
+    return Literal(written, datatype=XSD + kind)
+
+
+def wkt(geometry: dict[str, Any]) -> str:
+    """Return a GeoJSON geometry in well-known text, in two dimensions.
+
+    >>> wkt({"type": "Point", "coordinates": [36.8, -1.3, 1795]})
+    'POINT(36.8 -1.3)'
+    >>> wkt({"type": "Polygon", "coordinates": [[[1, 2], [3, 2], [3, 4], [1, 2]]]})
+    'POLYGON((1 2,3 2,3 4,1 2))'
+    >>> wkt({"type": "GeometryCollection", "geometries": [{"type": "MultiPoint", "coordinates": [[1, 2], [3, 4]]}]})
+    'GEOMETRYCOLLECTION(MULTIPOINT((1 2),(3 4)))'
+    """
+    name = geometry["type"].upper()
+    if name == "GEOMETRYCOLLECTION":
+        return f"{name}({','.join(map(wkt, geometry['geometries']))})"
+    coordinates = geometry["coordinates"]
+    if name == "MULTIPOINT":
+        coordinates = [[one] for one in coordinates]
+    return f"{name}({_position(coordinates)})" if name == "POINT" else f"{name}{_list(coordinates)}"
+
+
+def _list(coordinates: list[Any]) -> str:
+    parts = (_list(one) if isinstance(one[0], list) else _position(one) for one in coordinates)
+    return f"({','.join(parts)})"
+
+
+def _position(position: list[float]) -> str:
+    return f"{position[0]} {position[1]}"
 
 
 _ROLES = "http://inspire.ec.europa.eu/metadata-codelist/ResponsiblePartyRole/"
@@ -193,3 +270,33 @@ def period(about: Nodes, value: Period) -> str | None:
     about.say(node, DCAT + "startDate", start)
     about.say(node, DCAT + "endDate", end)
     return node
+
+
+_NAMED = re.compile(r"https?://|urn:", re.IGNORECASE)
+
+
+def access_url(resource: Resource) -> str | None:
+    """Return where to get a file: its own address, if it has no other."""
+    return iri(resource.access_url) or (None if resource.download_url else iri(resource.url))
+
+
+def own_iri(resource: Resource) -> str | None:
+    """Return a resource's id if that is an IRI."""
+    return iri(resource.id) if _NAMED.match(resource.id) else None
+
+
+def identifier(resource: Resource) -> str | None:
+    """Return a resource's id if its publisher gave it: where records have none, the project makes it of the content."""
+    return resource.id if resource.document is None or resource.id in resource.document.values() else None
+
+
+def format(about: Nodes, text: str) -> str | None:  # noqa: A001
+    """Add a node for a format: of the EU's file types, else with its label."""
+    known, kind = eu_file_type(text), DCT + "MediaTypeOrExtent"
+    return about.node(known.iri, kind) if known else labelled(about, text, kind)
+
+
+def media_type(about: Nodes, text: str) -> str | None:
+    """Add a node for a media type that IANA has."""
+    name = iri(vocabularies.media_type(text))
+    return about.node(name, DCT + "MediaType") if name else None

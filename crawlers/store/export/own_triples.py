@@ -25,7 +25,7 @@ from crawlers.records.rdf.terms import (
     is_blank,
 )
 from crawlers.store.export.iris import iri, minted
-from crawlers.store.export.literals import plain, printable
+from crawlers.store.export.nodes import plain, printable
 
 if TYPE_CHECKING:
     from crawlers.items import Dataset

@@ -27,7 +27,7 @@ from crawlers.records.rdf.terms import (
 )
 from crawlers.store.export import vocabularies
 from crawlers.store.export.iris import iri
-from crawlers.store.export.literals import moment
+from crawlers.store.export.nodes import moment
 
 if TYPE_CHECKING:
     from collections.abc import Callable
