@@ -11,6 +11,7 @@ import pytest
 from scrapy import Request
 from scrapy.http import TextResponse
 
+from crawlers.components.ledger import Records
 from crawlers.exceptions import AnswerError
 from crawlers.items import Dataset, Resource
 from crawlers.kinds.ckan import api, incremental
@@ -404,7 +405,8 @@ def test_what_is_gone_is_found_a_part_at_a_time(monkeypatch):
     db.execute("CREATE TABLE listed (dataset_id TEXT, list TEXT, PRIMARY KEY (dataset_id, list))")
     there = ((f"{number:06}", "datasets") for number in range(known) if number % 1000)
     db.executemany("INSERT INTO listed VALUES (?, ?)", there)
-    spider.records = SimpleNamespace(job=SimpleNamespace(db=db), is_listed=lambda *_: False)
+    spider.records = Records.__new__(Records)
+    spider.records.job = SimpleNamespace(db=db)
 
     async def others():
         nonlocal turns
