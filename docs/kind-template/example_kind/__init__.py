@@ -5,7 +5,7 @@ from crawlers.kind import Kind
 KIND = Kind(
     name="example",
     title="Example catalogue",
-    spider="example_kind.generic:Example",
+    spider="example_kind.spider:Example",
     address="url",
     example="https://data.example.org",
     readers={"example": "example_kind.mapping:read"},

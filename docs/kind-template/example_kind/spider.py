@@ -97,3 +97,9 @@ def records(body: bytes) -> dict[str, Any]:
     if not isinstance(found, dict) or not isinstance(found.get("datasets"), list):
         raise AnswerError("refused", "the answer has no datasets")
     return found
+
+
+class Example(ExampleSpider):
+    """Any example catalogue, the one that -a url= names."""
+
+    name = "example"
