@@ -9,23 +9,21 @@ import csv
 import sys
 import warnings
 from functools import cache
-from importlib import import_module
+from importlib import import_module, resources
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from types import ModuleType
 
-_TABLE = Path(__file__).with_name("former_names.csv")
-
 
 @cache
 def _now_by_former() -> dict[str, str]:
-    with _TABLE.open(encoding="utf-8", newline="") as file:
-        return {row["former"]: row["now"] for row in csv.DictReader(file)}
+    table = resources.files(__name__) / "former_names.csv"  # of an egg, too
+    rows = table.read_text(encoding="utf-8").splitlines() if table.is_file() else []
+    return {row["former"]: row["now"] for row in csv.DictReader(rows)}
 
 
 class _FormerNames(MetaPathFinder, Loader):
@@ -34,7 +32,7 @@ class _FormerNames(MetaPathFinder, Loader):
     def find_spec(
         self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        if not name.startswith("crawlers.") or not _TABLE.is_file():
+        if not name.startswith("crawlers."):
             return None
         is_former = any(former == name or former.startswith(f"{name}.") for former in _now_by_former())
         return ModuleSpec(name, self, is_package=True) if is_former else None

@@ -11,7 +11,7 @@ import sys
 import pytest
 
 from crawlers.exceptions import OutputError
-from crawlers.operate.dashboard import datasets as document
+from crawlers.operate.dashboard import datasets
 from crawlers.operate.harvest.crawls import remove_reports
 from crawlers.safety import inside
 from crawlers.store import lines
@@ -165,7 +165,7 @@ def test_readers_keep_to_the_folder(folder, outside, caplog):
         (folder / "datasets" / "link.json").symlink_to(outside)
         lost = []
         catch_up(folder.parent, lost.append)
-        assert document.read(folder, way) is None
+        assert datasets.document(folder, way) is None
         index = Index(folder.parent, folder.name)
         assert not index.documents.is_whole(str(number))
         assert not list(index.database.db.execute("SELECT * FROM datasets"))

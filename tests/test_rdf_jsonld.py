@@ -515,7 +515,7 @@ def test_contexts_are_read_from_a_package_in_a_zip(tmp_path):
         for path in (ROOT / "crawlers").rglob("*"):
             if path.suffix in (".py", ".jsonld", ".csv"):
                 egg.write(path, path.relative_to(ROOT))
-    program = "from crawlers.records.rdf import bundled; print(bundled.__file__, len(bundled.context('dcat')))"
+    program = "from crawlers.records.rdf import jsonld; print(jsonld.__file__, len(jsonld.context('dcat')))"
     path = str(Path(tmp_path / "egg.zip"))
     ran = subprocess.run(
         [sys.executable, "-c", program],

@@ -131,7 +131,8 @@ class StrictCommand(ScrapyCommand):
             raise self.misuse(self.usage(args))
         others = {option for other in self.verbs.values() for option in other.options}.difference(verb.options)
         for option in sorted(others):
-            if getattr(opts, option) != self.parser.get_default(option):
+            default = self.parser.get_default(option)
+            if getattr(opts, option, default) != default:  # a verb may have more that sources.toml alone can say
                 written = "-a" if option == "spargs" else f"--{option.replace('_', '-')}"
                 raise self.misuse(f"scrapy {self.name} {name} takes no {written}.")
         return verb, names
