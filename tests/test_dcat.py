@@ -677,21 +677,29 @@ def test_a_mention_behind_a_limit_is_none(walked, turtle):
     assert (done.judged[0], len(done.items), done.errors) == ("partial", 2, [])
 
 
+EDITED = b":a a dcat:Dataset ; dct:title 'new' ; dct:modified '2026-11-20' ; "
+
+
 @pytest.mark.parametrize(
-    ("second", "kinds"),
+    ("second", "title", "is_told"),
     [
-        (b":a a dcat:Dataset ; dct:description 'only here' . :c dcat:dataset :a . ", {"duplicate_id": 1}),
-        (b":a a dcat:Dataset ; dct:identifier '1' ; dct:title 'a' . :c dcat:dataset :a . ", {}),
-        (b":a a dcat:Dataset ; dct:title 'new' ; dct:modified '2026-11-20' . :c dcat:dataset :a . ", {}),
+        (b":a a dcat:Dataset ; dct:title 'b' ; dct:description 'only here' . :c dcat:dataset :a . ", "a", True),
+        (b":a a dcat:Dataset ; dct:identifier '1' ; dct:title 'a' . :c dcat:dataset :a . ", "a", False),
+        (EDITED + b"dct:identifier '1' . :c dcat:dataset :a . ", "new", False),
+        (EDITED + b"dct:description 'only here' . :c dcat:dataset :a . ", "a", True),
     ],
-    ids=["split", "repeated", "edited meanwhile"],
+    ids=["another", "repeated", "edited meanwhile", "another with a date"],
 )
-def test_a_description_on_two_pages_is_told(walked, turtle, second, kinds):
+def test_what_contradicts_is_told_unless_it_is_a_later_version(harvest, turtle, second, title, is_told):
     first = described("a") + b":a dct:identifier '1' . <> hydra:next </c?page=2> ."
     site = turtle({"/c": first, "/c?page=2": second + described("b")})
-    done = walked(site, site.url + "/c")
-    assert (done.judged[2], done.ids(), done.kinds()) == (2, ["1", "http://a.org/b"], kinds)
-    assert [error.dataset_id for error in done.errors] == ["1"] * len(kinds)
+    for crawl in (harvest(site.url + "/c"), harvest(site.url + "/c")):
+        assert (crawl.code, judged(crawl)[2]) == (3 if is_told else 0, 2)
+        assert [(error["kind"], error["dataset_id"]) for error in crawl.errors[-1:]] == [
+            ("duplicate_id", "1")
+        ] * is_told
+        (known,) = [one for one in crawl.documents().values() if one["@id"] == "http://a.org/a"]
+        assert known["title"] == title
 
 
 OFFICE = b":x dct:publisher :office . :office a foaf:Agent ; foaf:name 'The Office' . "
@@ -777,6 +785,41 @@ def test_a_part_that_is_edited_between_its_pages_takes_nothing_from_the_document
     assert (after.code, after.report["counts"]["updated"], len(after.manifest)) == (0, 1, 5)
     (known,) = [one for one in after.documents().values() if one["@id"] == "http://a.org/x"]
     assert (known["title"], known["description"], known["modified"]) == ("x", "all of it", "2021-01-01")
+
+
+def test_a_part_that_is_edited_while_another_page_is_missing_takes_nothing_from_the_document(harvest, turtle):
+    second = described("b") + LISTED + b"dct:description 'all of it' ."
+    pages = {"/c": described("a", "x") + b"<> hydra:next </c?page=2> .", "/c?page=2": second}
+    site = turtle(pages)
+    before = harvest(site.url + "/c").documents()
+    pages["/c"] = pages["/c"].replace(b"dct:title 'x'", b"dct:title 'X'")
+    limited = harvest(site.url + "/c", max_datasets="2")
+    assert (limited.code, limited.documents()) == (0, before)
+    del pages["/c?page=2"]
+    assert harvest(site.url + "/c").documents() == before
+    pages["/c?page=2"] = second
+    after = harvest(site.url + "/c")
+    (known,) = [one for one in after.documents().values() if one["@id"] == "http://a.org/x"]
+    assert (after.code, known["title"], known["description"]) == (0, "X", "all of it")
+
+
+def test_what_leaves_a_page_leaves_the_document_though_another_page_contradicts(harvest, turtle):
+    first = LISTED + b"dct:title 'x' ; dcat:keyword 'secret' . " + described("a") + b"<> hydra:next </c?page=2> ."
+    pages = {"/c": first, "/c?page=2": described("b") + LISTED + b"dct:title 'y' ."}
+    site = turtle(pages)
+    harvest(site.url + "/c")
+    pages["/c"] = first.replace(b" ; dcat:keyword 'secret'", b"")
+    crawl = harvest(site.url + "/c")
+    assert ("secret" in json.dumps(crawl.documents()), crawl.kinds()) == (False, [("list", "duplicate_id")] * 2)
+
+
+def test_nothing_is_joined_to_a_description_that_is_too_long_to_wait(harvest, turtle):
+    first = described("a", "x") + b":x dct:provenance '" + b"x" * 70_000 + b"' . <> hydra:next </c?page=2> ."
+    site = turtle({"/c": first, "/c?page=2": described("b") + LISTED + b"dct:description 'all of it' ."})
+    for number in (1, 2):
+        crawl = harvest(site.url + "/c")
+        assert (crawl.code, len(crawl.manifest)) == (3, 3)
+        assert crawl.kinds() == [("list", "duplicate_id")] * number
 
 
 def test_what_contradicts_is_one_line_and_the_other_parts_are_joined(harvest, turtle):

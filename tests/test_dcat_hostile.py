@@ -953,6 +953,7 @@ ZIPS = {
     "several": (zipped({"a.ttl": DATASET, "b.rdf": b"<a/>"}), "not_rdf", "several files of RDF (a.ttl, b.rdf)"),
     "none": (zipped({"a.csv": b"1", "b.pdf": b"%PDF"}), "not_rdf", "a zip file without RDF: a.csv, b.pdf"),
     "no files": (zipped({"a/": b""}), "not_rdf", "it is empty"),
+    "no name": (zipped({"QQ": DATASET}).replace(b"QQ", b"\0\0"), "not_rdf", "it is empty"),
     "no RDF inside": (zipped({"a": b"%PDF-1.4"}), "not_rdf", "in no known RDF format"),
     "password": (encrypted(zipped({"a.ttl": DATASET})), "not_rdf", "a.ttl in the zip file has a password"),
     "lzma": (zipped({"a.ttl": DATASET}, zipfile.ZIP_LZMA), "not_rdf", "is not packed by deflate"),

@@ -139,6 +139,13 @@ def is_part(description: Graph, whole: Graph) -> bool:
     return all(values <= known.get(place, set()) for place, values in _said(description).items())
 
 
+def is_newer(description: Graph, other: Graph, iri: str) -> bool:
+    """Return whether a description is a later version of another: of a later date, and with all of its properties."""
+    said = [each.get(iri, {}).get(DCT + "modified", ()) for each in (other, description)]
+    before, now = (max((str(getattr(date, "value", date)) for date in dates), default="") for dates in said)
+    return before < now and _said(other).keys() <= _said(description).keys()
+
+
 def joined(first: Graph, second: Graph) -> Graph | None:
     """Return two descriptions of a dataset as one; ``None`` if they contradict each other, as two versions of it do.
 

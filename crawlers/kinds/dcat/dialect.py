@@ -383,7 +383,9 @@ class DCATDialect(Dialect[Ask]):
 
     def _records(self, found: Found, walk: Walk[Ask]) -> PageRecords:
         response = Response(found.address, request=Request(found.address))
-        return PageRecords(self.crawl, found.page, response, walk, None, address=found.address)
+        records = PageRecords(self.crawl, found.page, response, walk, None, address=found.address)
+        records.is_torn = found.is_torn
+        return records
 
     def _conclude(self, asked: int) -> None:
         """Say how many datasets there are, and withdraw what is gone.

@@ -14,7 +14,7 @@ from scrapy import Request
 
 from crawlers.components.ledger import EXCLUDED
 from crawlers.exceptions import AnswerError
-from crawlers.kinds.dcat.description import is_part, joined
+from crawlers.kinds.dcat.description import is_newer, is_part, joined
 from crawlers.records.rdf import formats
 from crawlers.records.rdf.document import document, graph_of
 from crawlers.records.rdf.terms import DCT
@@ -47,12 +47,32 @@ class Found(NamedTuple):
         record: it, as all pages together describe it.
         identity: its id.
         address: the page that described it.
+        is_torn: whether some page could not be read whole.
     """
 
     page: RDFPage
     record: Record
     identity: str
     address: str
+    is_torn: bool
+
+
+class _Whole(NamedTuple):
+    """What pages say of a dataset.
+
+    Args:
+        whole: the description; ``None`` if it can't be told.
+        address: the page that it waited from.
+        is_one: whether one page says it all.
+        is_all: whether all that the pages say is in it.
+        is_edited: whether a part that is not in it is that of another day.
+    """
+
+    whole: Graph | None
+    address: str
+    is_one: bool
+    is_all: bool
+    is_edited: bool
 
 
 class Elsewhere:
@@ -74,10 +94,11 @@ class Elsewhere:
     def __init__(self, crawl: Crawl, make: Callable[..., RDFPage]) -> None:
         self.crawl, self.make = crawl, make
         self.has_unclaimed: bool | None = None  # to be looked up
+        self.is_joined = False
 
     @cached_property
     def known(self) -> frozenset[str]:
-        """The datasets that the last crawl found described in parts."""
+        """The datasets that the last crawl found described in parts, with an ``!`` if the parts contradicted."""
         found = folder.recall(self.crawl.opened_index().folder, _REMEMBERED)
         return frozenset(one for one in found if isinstance(one, str)) if isinstance(found, list) else frozenset()
 
@@ -109,7 +130,7 @@ class Elsewhere:
         body = strict_json.dumps(written)
         digest = hashlib.sha256(body).hexdigest()
         self.crawl.seen(record.key, list_name=_FIRST, listed_by=f"{digest} {identity}")
-        is_in_parts = bool(self.known) and _name(record.key) in self.known
+        is_in_parts = bool(self.known) and not self.known.isdisjoint((_name(record.key), f"!{_name(record.key)}"))
         if not (may_wait and record.iri and (is_in_parts or self._is_unclaimed(record.key))) or len(body) > _MOST:
             return False
         self._see(_SEVERAL, [record.key, _HELD, identity, address, written], by)
@@ -154,6 +175,9 @@ class Elsewhere:
 
     def joined(self) -> Iterator[Found]:
         """Yield those of which several pages say something; report what can't be joined."""
+        if self.is_joined:  # a limit was reached after that
+            return
+        self.is_joined = True
         every, names = map(strict_json.loads, self.crawl.records.listed(_SEVERAL)), set[str]()
         for iri, rows in groupby(every, itemgetter(0)):
             digest, _, identity = (self.crawl.records.listed_by(iri, _FIRST) or "").partition(" ")
@@ -161,30 +185,24 @@ class Elsewhere:
                 continue
             known = self._known(identity)
             first = self._first(iri, digest, known)
-            whole, address, is_one, is_all = self._whole(iri, identity, first, rows)
+            found = self._whole(iri, identity, first, rows)
             is_repeated = self.crawl.records.is_listed(iri, _JOINED)  # after a kill, which may have parted its files
-            if not (is_one and is_all and not is_repeated) and len(names) < _MOST_REMEMBERED:
-                names.add(_name(iri))
-            if whole is not None and (whole is not first or is_repeated):
+            if not (found.is_one and found.is_all and not is_repeated) and len(names) < _MOST_REMEMBERED:
+                names.add(f"{'' if found.is_all else '!'}{_name(iri)}")
+            if found.whole is not None and (found.whole is not first or is_repeated):
                 self.crawl.seen(iri, list_name=_JOINED, listed_by=None)
-                yield from self._found(
-                    iri, identity, address or str(known and known.metadata_url), whole, is_all=is_all
-                )
+                address = found.address or str(known and known.metadata_url)
+                yield from self._found(iri, identity, address, found.whole, is_edited=found.is_edited)
         self._remember(names)
 
-    def _whole(
-        self, iri: str, identity: str, whole: Graph | None, rows: Iterator[list[Any]]
-    ) -> tuple[Graph | None, str, bool, bool]:
+    def _whole(self, iri: str, identity: str, whole: Graph | None, rows: Iterator[list[Any]]) -> _Whole:
         """Return what pages say of a dataset together; report, once, what contradicts.
 
         Args:
             whole: its first description, if that is on disk; else it is the first of the rows, or was not kept.
-
-        Returns:
-            The description; the address of the page that it waited from; whether one page says it all; whether all
-            that the pages say is in it.
         """
-        address, is_one, is_all, is_told = "", True, True, self.crawl.records.is_listed(identity, EXCLUDED)
+        address, is_one, is_all, is_edited = "", True, True, False
+        is_told = self.crawl.records.is_listed(identity, EXCLUDED)
         for number, (_, place, _, where, written) in enumerate(rows):
             part = None if written is None or number > _MOST_PARTS else graph_of(written)
             if place == _HELD:
@@ -193,17 +211,23 @@ class Elsewhere:
             both = None if whole is None or part is None else joined(whole, part)
             if both is not None:
                 is_one, whole = is_one and both is whole, both
+            elif place == _LISTED and whole and part and is_newer(part, whole, iri):
+                is_one, whole, address = False, part, where
             elif place == _LISTED:
                 is_all = False
-                if not (is_told or _is_edited(whole, part, iri)):
+                if _name(iri) in self.known and _is_edited(whole, part, iri):  # its parts were one the last time
+                    is_edited = True
+                elif not is_told:
                     is_told = True
                     message = f"{iri} is described on several pages: what {where} says of it is not kept"
                     self.crawl.failed("list", AnswerError("duplicate_id", message), Request(where), dataset_id=identity)
-        return whole, address, is_one, is_all
+        return _Whole(whole, address, is_one, is_all, is_edited)
 
     def _remember(self, names: set[str]) -> None:
         """Remember what is described in parts; what a crawl that lacks some did not see stays known."""
-        names |= self.known if self._may_lack_parts() else set()
+        if self._is_short() or self._is_torn():
+            told = {name.removeprefix("!") for name in names}
+            names |= {name for name in self.known if name.removeprefix("!") not in told}
         if names != self.known:
             try:
                 folder.remember(self.crawl.opened_index().folder, _REMEMBERED, sorted(names) or None)
@@ -211,30 +235,36 @@ class Elsewhere:
                 message = "%s can't be written (%s): the next crawl writes datasets that are described in parts twice"
                 self.crawl.logger.warning(message, folder.MEMORY, error.strerror)
 
-    def _may_lack_parts(self) -> bool:
-        """Return whether pages are missing, or torn."""
-        state = self.crawl.run_state
-        return state.is_limited or state.walks.is_short or self.crawl.records.count(_TORN) > 0
+    def _is_short(self) -> bool:
+        """Return whether pages are missing, or behind the user's limit."""
+        return self.crawl.run_state.is_limited or self.crawl.run_state.walks.is_short
 
-    def _found(self, iri: str, identity: str, address: str, said: Graph, *, is_all: bool = True) -> Iterator[Found]:
-        """Yield a dataset as it is described; as it is on disk, if parts may be missing and that says more.
+    def _is_torn(self) -> bool:
+        return self.crawl.records.count(_TORN) > 0
+
+    def _found(self, iri: str, identity: str, address: str, said: Graph, *, is_edited: bool = False) -> Iterator[Found]:
+        """Yield a dataset as it is described; as it is on disk, if parts are missing and that says more.
 
         Args:
-            is_all: whether all parts that came are in the description.
+            is_edited: whether a part is that of another day, and is not in the description.
         """
         with closing(self.make(BytesIO(), formats.TURTLE, address)) as page:
             record = page.held(document(said, iri), iri)
             identity = identity or record.id or ""
             known = self._known(identity)
-            before = None if is_all and not self._may_lack_parts() else self._on_disk(known)
-            if known and before and is_part(said, before):
+            before = self._on_disk(known) if is_edited or self._is_short() else None
+            if known and before and not is_part(before, said):
                 record, address = page.held(document(before, iri), iri), known.metadata_url or address
-            yield Found(page, record, identity, address)
+            yield Found(page, record, identity, address, self._is_torn())
 
     def _first(self, iri: str, digest: str, known: Known | None) -> Graph | None:
-        """Return a dataset's first description, which this crawl wrote, maybe joined already before a kill."""
-        is_own = known and (known.sha256 == digest or self.crawl.records.is_listed(iri, _JOINED))
-        return self._on_disk(known) if is_own else None
+        """Return a dataset's first description, which this crawl wrote, maybe joined already before a kill.
+
+        Nothing is joined to one that is too long to wait: each crawl would write both.
+        """
+        if known and known.sha256 == digest:
+            return self._on_disk(known) if known.bytes <= _MOST else None
+        return self._on_disk(known) if self.crawl.records.is_listed(iri, _JOINED) else None
 
     def _known(self, identity: str) -> Known | None:
         return self.crawl.opened_index().documents.get("dataset", identity, None) if identity else None
@@ -253,6 +283,6 @@ def _name(iri: str) -> str:
 
 
 def _is_edited(whole: Graph | None, part: Graph | None, iri: str) -> bool:
-    """Return whether a description is that of another day: it comes again with the next crawl."""
+    """Return whether a description has the date of another day: it comes again with the next crawl."""
     before, now = ((each or {}).get(iri, {}).get(DCT + "modified") for each in (whole, part))
-    return now is not None and now != before
+    return before is not None and now is not None and now != before

@@ -67,7 +67,7 @@ class PageRecords:
         self.by = walk.key
         self.earlier, self.resources = walk.earlier + walk.listed, walk.resources
         self.count = self.new = self.apart = self.nameless = 0
-        self.has_repeats = self.has_others = self.is_limited = False
+        self.has_repeats = self.has_others = self.is_limited = self.is_torn = False
         self.fault: AnswerError | None = None
         self.told: set[str] = set()
 
@@ -203,7 +203,7 @@ class PageRecords:
             identified(dataset, identity)
         if self._goes_on(record, identity, dataset):
             return
-        if self.page.is_torn and not dataset.torn and self._has_lost(dataset):
+        if (self.page.is_torn or self.is_torn) and not dataset.torn and self._has_lost(dataset):
             dataset.torn = True
             dataset.flaws.append(_LOST)
         dataset.metadata_source = self.page.source

@@ -69,7 +69,8 @@ class _Sips:
 
 def _only(archive: zipfile.ZipFile) -> zipfile.ZipInfo:
     """Return the file of RDF; a single file may have any name."""
-    files = [each for each in archive.infolist() if not (each.is_dir() or _is_hidden(each.filename))]
+    named = (each for each in archive.infolist() if each.filename)  # a zip file may have a name of NULs alone
+    files = [each for each in named if not (each.is_dir() or _is_hidden(each.filename))]
     found = [each for each in files if formats.by_suffix(each.filename) and not each.filename.endswith(".gz")]
     found = found or (files if len(files) == 1 else [])
     if not found:

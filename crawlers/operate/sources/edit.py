@@ -12,9 +12,6 @@ from itertools import pairwise, takewhile
 from pathlib import Path
 from typing import Any, TextIO
 
-import tomlkit
-from tomlkit.exceptions import TOMLKitError
-
 from crawlers.exceptions import SourcesError
 from crawlers.operate.sources.source import Source
 from crawlers.safety.locks import alone
@@ -28,6 +25,8 @@ _BY_HAND = "The table is written in a way that can't be changed automatically: e
 
 def add(text: str, source: Source) -> str:
     """Return the text with one more table, at the end."""
+    import tomlkit  # noqa: PLC0415 -- what only reads sources.toml needs it not
+
     table = tomlkit.dumps({source.name: _table(source)}).replace("\n", _end(text))
     before = text.rstrip() + _end(text) * 2 if text.strip() else ""
     return _checked(before + table, {**tomllib.loads(text), source.name: _table(source)})
@@ -75,6 +74,9 @@ def _with_key(text: str, path: tuple[str, ...], value: Any) -> str:
 
 def _rewritten(text: str, path: tuple[str, ...], value: Any) -> str:
     """Return a part of the file with a value at a path of keys; ``None`` removes it."""
+    import tomlkit  # noqa: PLC0415
+    from tomlkit.exceptions import TOMLKitError  # noqa: PLC0415
+
     try:
         document: Any = tomlkit.parse(text)
         table = _at(document, path[:-1], make=True)
@@ -111,6 +113,8 @@ def _at(content: Any, path: tuple[str, ...], *, make: bool = False) -> Any:
 
 def _inserted(text: str, path: tuple[str, ...], value: Any, content: dict[str, Any]) -> str | None:
     """Return the text with a line for a new key below its table's header; ``None`` if its table has no header."""
+    import tomlkit  # noqa: PLC0415
+
     headers = {tuple(key): number for number, key in _headers(text)}
     above = next((path[:depth] for depth in range(len(path) - 1, 0, -1) if path[:depth] in headers), None)
     if above is None or (above != path[:-1] and _at(content, path[:-1]) is not None):
@@ -128,6 +132,8 @@ def rename(text: str, old: str, new: str) -> str:
     Raises:
         SourcesError: the table is written in a way that can't be changed automatically.
     """
+    import tomlkit  # noqa: PLC0415
+
     lines = text.splitlines(keepends=True)
     for number, key in _headers(text):
         if key[:1] == [old]:

@@ -14,8 +14,6 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-import tomlkit
-
 from crawlers.exceptions import SourcesError
 from crawlers.operate.console import print_error
 from crawlers.operate.harvest import selection
@@ -311,6 +309,8 @@ def _counted(call: Call, name: str) -> tuple[dict[str, int], dict[str, int]]:
 
 def _lines(facts: Mapping[str, Any]) -> Iterator[str]:
     """Yield a source for a terminal."""
+    import tomlkit  # noqa: PLC0415 -- what only reads sources.toml needs it not
+
     archived = facts["archived"]  # empty of an archive that looked at nothing
     files = [number(archived.get(name, 0)) for name in ("held", "files")] if archived is not None else []
     rows = {
