@@ -34,14 +34,13 @@ if TYPE_CHECKING:
     from scrapy.http import Response
     from scrapy.logformatter import LogFormatterResult
 
+    from crawlers.components.ledger import Reference
     from crawlers.store.comparison import Mark, OpenBatch
     from crawlers.store.index import Known
     from crawlers.store.index.known import Key
 
 
 Item = Dataset | Export | Profile
-Reference = tuple[str, str, str | None]
-"""Kind, dataset id, resource id: the identity of a document within its source."""
 
 
 class Batch:

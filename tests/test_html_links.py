@@ -6,16 +6,7 @@ from time import process_time
 
 import pytest
 
-from crawlers.kinds.html.links import (
-    Link,
-    canonical,
-    charset,
-    chosen,
-    dataset_id,
-    dataset_links,
-    follow_links,
-    foreign,
-)
+from crawlers.kinds.html.links import Link, canonical, charset, chosen, dataset_id, dataset_links, follow_links, foreign
 from crawlers.kinds.html.rules import loads
 from crawlers.kinds.html.totals import number, total
 from crawlers.records.html_page import Page

@@ -9,11 +9,7 @@ from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Any, Self
 from urllib.parse import urlsplit
 
-from scrapy.exceptions import (
-    CannotResolveHostError,
-    DownloadConnectionRefusedError,
-    DownloadFailedError,
-)
+from scrapy.exceptions import CannotResolveHostError, DownloadConnectionRefusedError, DownloadFailedError
 from scrapy.utils.httpobj import urlparse_cached
 
 from crawlers.components.politeness.pace import Pace, retry_after

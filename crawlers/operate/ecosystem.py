@@ -24,14 +24,7 @@ from crawlers.listing.spider import host_name
 from crawlers.operate.console import print_error, print_lines
 from crawlers.operate.harvest.crawls import Crawls, handle_signals
 from crawlers.operate.harvest.fork_server import python
-from crawlers.operate.harvest.harvest import (
-    COMPLETE,
-    FAILED,
-    INCOMPLETE,
-    INTERRUPTED,
-    NOTHING_STARTED,
-    exit_code,
-)
+from crawlers.operate.harvest.harvest import COMPLETE, FAILED, INCOMPLETE, INTERRUPTED, NOTHING_STARTED, exit_code
 from crawlers.operate.publish import check_approval
 from crawlers.operate.sources.source import Known, Source
 from crawlers.publish.spider import PREFIX

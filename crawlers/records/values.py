@@ -29,7 +29,7 @@ _MEDIA_TYPE = re.compile(r"[a-z0-9][a-z0-9!#$&^_.+-]*/[a-z0-9][a-z0-9!#$&^_.+-]*
 _BYTES = re.compile(r"([0-9]{1,18})(?:\.0*)?")
 _NO_BYTES = re.compile(r"-[0-9.]{1,20}|[0-9][0-9.,]{0,20} ?[A-Za-z]{1,5}")
 _BETWEEN_KEYWORDS = re.compile(r"(?<![0-9]),|,(?![0-9])|[;|\n、，；،؛]")
-_SEPARATORS = re.compile(r"[,;|\n、，；،؛]")
+SEPARATORS = re.compile(r"[,;|\n、，；،؛]")
 _IN_NO_KEYWORD = re.compile(r"[;|\n、；؛]")
 _FEWEST = 4  # parts that make one text of several a list: "Paris, Texas, USA" is a keyword
 _VOCABULARIES = ("publications.europa.eu/resource/authority/file-type/", "iana.org/assignments/media-types/")
@@ -197,7 +197,7 @@ def keywords(
     >>> keywords(["rain|snow", "hail"]), keywords(["a, b, c, d", "e"]), keywords(["雨、雪"])
     (['rain', 'snow', 'hail'], ['a', 'b', 'c', 'd', 'e'], ['雨', '雪'])
     """
-    if not _SEPARATORS.search("".join(texts)):
+    if not SEPARATORS.search("".join(texts)):
         return list(dict.fromkeys(filter(None, map(text, texts))))
     if len(texts) == 1 and is_list_alone:
         return list(dict.fromkeys(filter(None, map(text, between.split(texts[0])))))

@@ -393,7 +393,7 @@ SELECT status, sum(count) FROM daily_changes WHERE source = ?1 AND day >= ?2 AND
 
 def held(db: sqlite3.Connection, source: str) -> Iterator[Count]:
     """Yield how much a source has on disk, without what is withdrawn."""
-    if db.execute(_IS_ARCHIVE, (source,)).fetchone()[0]:
+    if is_archive(db, source):
         found = db.execute(_FILES, (source,))
         names = [column[0] for column in found.description]
         yield from (pair for row in found for pair in zip(names, row, strict=True))
@@ -402,6 +402,11 @@ def held(db: sqlite3.Connection, source: str) -> Iterator[Count]:
     else:
         yield "datasets", _held(db, source, "dataset")
         yield from _described(db, source)
+
+
+def is_archive(db: sqlite3.Connection, source: str) -> bool:
+    """Return whether a source is an archive of files."""
+    return bool(db.execute(_IS_ARCHIVE, (source,)).fetchone()[0])
 
 
 def _held(db: sqlite3.Connection, source: str, kind: str) -> int:

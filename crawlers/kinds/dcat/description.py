@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from crawlers.records.rdf.graphs import Nodes
     from crawlers.records.rdf.terms import Graph, Node, Term
 
+    Said = dict[tuple[str, str], set[tuple[object, ...]]]
+
 OTHER_DATASETS = {
     *(DCAT + name for name in ("servesDataset", "inSeries", "first", "last", "prev", "next", "hasVersion")),
     *(DCT + name for name in ("hasPart", "isPartOf", "relation", "source", "references", "isReferencedBy")),
@@ -135,8 +137,7 @@ def is_part(description: Graph, whole: Graph) -> bool:
     >>> is_part(title, title), is_part({"http://a.org/1": {}}, title), is_part(title, {"http://a.org/1": {}})
     (True, True, False)
     """
-    known = _said(whole)
-    return all(values <= known.get(place, set()) for place, values in _said(description).items())
+    return _is_within(_said(description), _said(whole))
 
 
 def is_newer(description: Graph, other: Graph, iri: str) -> bool:
@@ -151,11 +152,11 @@ def joined(first: Graph, second: Graph) -> Graph | None:
 
     One may say all that the other says, and more; else each has properties of its own, and none that both have differs.
     """
-    if is_part(second, first):
-        return first
-    if is_part(first, second):
-        return second
     known, said = _said(first), _said(second)
+    if _is_within(said, known):
+        return first
+    if _is_within(known, said):
+        return second
     if any(known.get(place, values) != values and place[1] != TYPE for place, values in said.items()):
         return None
     found = {subject: dict(node) for subject, node in first.items()}
@@ -171,7 +172,11 @@ def joined(first: Graph, second: Graph) -> Graph | None:
     return found
 
 
-def _said(description: Graph) -> dict[tuple[str, str], set[tuple[object, ...]]]:
+def _is_within(said: Said, known: Said) -> bool:
+    return all(values <= known.get(place, set()) for place, values in said.items())
+
+
+def _said(description: Graph) -> Said:
     """Return the values by named node and property; a blank node is what it says."""
     order = Order(description, dict.fromkeys(_blanks(description), 1))
     return {

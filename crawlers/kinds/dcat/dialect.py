@@ -383,9 +383,7 @@ class DCATDialect(Dialect[Ask]):
 
     def _records(self, found: Found, walk: Walk[Ask]) -> PageRecords:
         response = Response(found.address, request=Request(found.address))
-        records = PageRecords(self.crawl, found.page, response, walk, None, address=found.address)
-        records.is_torn = found.is_torn
-        return records
+        return PageRecords(self.crawl, found.page, response, walk, None, address=found.address, is_torn=found.is_torn)
 
     def _conclude(self, asked: int) -> None:
         """Say how many datasets there are, and withdraw what is gone.

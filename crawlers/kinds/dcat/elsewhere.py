@@ -130,7 +130,8 @@ class Elsewhere:
         body = strict_json.dumps(written)
         digest = hashlib.sha256(body).hexdigest()
         self.crawl.seen(record.key, list_name=_FIRST, listed_by=f"{digest} {identity}")
-        is_in_parts = bool(self.known) and not self.known.isdisjoint((_name(record.key), f"!{_name(record.key)}"))
+        name = _name(record.key) if self.known else ""
+        is_in_parts = name in self.known or f"!{name}" in self.known
         if not (may_wait and record.iri and (is_in_parts or self._is_unclaimed(record.key))) or len(body) > _MOST:
             return False
         self._see(_SEVERAL, [record.key, _HELD, identity, address, written], by)

@@ -41,6 +41,7 @@ class PageRecords:
         walk: where the reading of its list stands before it.
         address: where its datasets are said to come from.
         elsewhere: takes what waits for other pages; ``None`` if there are none.
+        is_torn: whether another page, of which it has a part, could not be read whole.
 
     Attributes:
         count: how many records the page has.
@@ -61,13 +62,14 @@ class PageRecords:
         elsewhere: Elsewhere | None,
         *,
         address: str,
+        is_torn: bool = False,
     ) -> None:
         self.crawl, self.page, self.response, self.walk, self.elsewhere = crawl, page, response, walk, elsewhere
-        self.address = address
+        self.address, self.is_torn = address, is_torn
         self.by = walk.key
         self.earlier, self.resources = walk.earlier + walk.listed, walk.resources
         self.count = self.new = self.apart = self.nameless = 0
-        self.has_repeats = self.has_others = self.is_limited = self.is_torn = False
+        self.has_repeats = self.has_others = self.is_limited = False
         self.fault: AnswerError | None = None
         self.told: set[str] = set()
 
@@ -203,7 +205,7 @@ class PageRecords:
             identified(dataset, identity)
         if self._goes_on(record, identity, dataset):
             return
-        if (self.page.is_torn or self.is_torn) and not dataset.torn and self._has_lost(dataset):
+        if (self.is_torn or self.page.is_torn) and not dataset.torn and self._has_lost(dataset):
             dataset.torn = True
             dataset.flaws.append(_LOST)
         dataset.metadata_source = self.page.source

@@ -19,6 +19,7 @@ from crawlers.store.figures.files import Filter, files
 from crawlers.store.figures.overview import counts, errors, flaws, newest_flaws
 from crawlers.store.figures.runs import reported
 from crawlers.store.figures.series import source_charts
+from crawlers.store.timeseries import is_archive
 
 if TYPE_CHECKING:
     import sqlite3
@@ -31,7 +32,6 @@ NOW = "/now"
 _SIZE = 25
 _RUNS = 10
 _CHANGES = 20
-_IS_ARCHIVE = "SELECT EXISTS (SELECT 1 FROM captures_read WHERE source = ?)"
 
 
 def home(site: Site) -> str:
@@ -109,7 +109,7 @@ def _about(db: sqlite3.Connection, source: str) -> dict[str, Any]:
         "flaws": flaws(db, source),
         "flawed": newest_flaws(db, source, _CHANGES),
         "files": files(db, Filter(named)),
-        "is_archive": db.execute(_IS_ARCHIVE, (source,)).fetchone()[0],
+        "is_archive": is_archive(db, source),
         "changes": overview.latest(db, named, _CHANGES),
         "fields": list(contents.FIELDS.values()),
     }

@@ -221,7 +221,6 @@ def _free(name: str, copies: Counter[str], taken: set[str]) -> str:
 
 _AGENTS = AgentNames("data_json", parts=("given-name", "family-name"), above="subOrganizationOf")
 _ROLES = ("creator", "contributor", "rightsHolder")
-_BETWEEN_KEYWORDS = re.compile(r"[,;|\n、，；،؛]")
 
 
 def dataset(record: dict[str, Any], *, source: str, id: str) -> Dataset:  # noqa: A002
@@ -299,7 +298,7 @@ _DATASET = Fields.of(
     BY_KIND,
     {
         **dict.fromkeys(("access_rights", "rights", "provenance"), LinkedRecord.words),
-        "keywords": lambda fields, *names: values.keywords(fields.texts(*names), _BETWEEN_KEYWORDS),
+        "keywords": lambda fields, *names: values.keywords(fields.texts(*names), values.SEPARATORS),
         "themes": lambda fields, *names: named_themes(text for name in names for text in fields.texts(name)),
         "sample": samples,
         "spatial": places,

@@ -19,25 +19,15 @@ from crawlers.records.dcat.themes import themes
 from crawlers.records.licenses import agreed
 from crawlers.records.periods import frequency
 from crawlers.records.rdf.jsonld import UNDEFINED
-from crawlers.records.rdf.terms import (
-    DCAT,
-    RDF,
-    TIME,
-    Literal,
-    iris,
-    is_blank,
-)
+from crawlers.records.rdf.terms import DCAT, RDF, TIME, Literal, iris, is_blank
 from crawlers.records.record import Fields
-
-if TYPE_CHECKING:
-    from crawlers.records.rdf.terms import Graph
-
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    Region = tuple[str | None, str | None, str | None]
+    from crawlers.records.rdf.terms import Graph
 
+    Amend = Callable[[Dataset], None]
 
 _OWN = {DCAT + "distribution", DCAT + "distributions"}
 """What these lead to is described with the dataset; what others lead to often stands elsewhere."""
@@ -98,13 +88,6 @@ def _statements(description: Graph) -> Counter[str]:
             counts[predicate] += len(objects)
     return counts
 
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    Amend = Callable[[Dataset], None]
-
-    from crawlers.records.rdf.terms import Graph
 
 _UNITS = {"years": "Y", "months": "M", "weeks": "W", "days": "D", "hours": "H"}
 

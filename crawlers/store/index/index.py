@@ -32,7 +32,7 @@ from crawlers.store.index.documents import Documents, without_exports
 from crawlers.store.index.flaws import FLAWS, Flaws
 from crawlers.store.index.known import Known, Line, Outcome, Record
 from crawlers.store.index.known import describe as describe_item
-from crawlers.store.index.missing_descriptions import describe
+from crawlers.store.index.missing_descriptions import describe, is_described
 from crawlers.store.index.reports import CompleteRuns, mark_seen, remember
 
 if TYPE_CHECKING:
@@ -279,7 +279,6 @@ class Index:
 
 PATIENCE = 10.0  # seconds that a reader waits for another writer
 _SOURCES = "SELECT source FROM sources"
-_DESCRIBED = "SELECT described FROM sources WHERE source = ?"
 
 
 def catch_up(
@@ -421,8 +420,7 @@ def _may_be_behind(db: sqlite3.Connection, folder: Path) -> bool:
 
 def is_behind(db: sqlite3.Connection, folder: Path) -> bool:
     """Return whether the index lacks something of a source, or has a report that is gone; takes no lock."""
-    described = db.execute(_DESCRIBED, (folder.name,)).fetchone()
-    if not described or not described[0] or manifest.read_to(db, folder) != manifest.size(folder):
+    if not is_described(db, folder.name) or manifest.read_to(db, folder) != manifest.size(folder):
         return True
     if any(file.is_behind(db, folder) for file in (CAPTURES, FLAWS)):
         return True

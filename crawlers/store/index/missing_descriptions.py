@@ -38,6 +38,12 @@ _NOW = "SELECT manifest_bytes, stamp FROM sources WHERE source = ?"
 _DESCRIBED = "UPDATE sources SET described = 1 WHERE source = ?1 AND manifest_bytes = ?2 AND stamp IS ?3"
 
 
+def is_described(db: sqlite3.Connection, source: str) -> bool:
+    """Return whether the index knows the source, and lacks no description of its datasets."""
+    known = db.execute(_IS_DESCRIBED, (source,)).fetchone()
+    return bool(known and known[0])
+
+
 def describe(db: sqlite3.Connection, folder: Path, lost: Callable[[str], None]) -> None:
     """Describe the datasets that the index lacks, unless it says that it lacks none.
 
@@ -46,7 +52,7 @@ def describe(db: sqlite3.Connection, folder: Path, lost: Callable[[str], None]) 
         folder: the source's.
         lost: called with a sentence for each document that cannot be read; the others follow.
     """
-    if db.execute(_IS_DESCRIBED, (folder.name,)).fetchone()[0]:
+    if is_described(db, folder.name):
         return
     is_complete, before = True, db.execute(_NOW, (folder.name,)).fetchone()
     for batch in described(db, folder, lost):
