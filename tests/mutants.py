@@ -46,6 +46,7 @@ TESTS = {
     "crawlers/safety/xml.py": "safety_xml listing_core",
     "crawlers/records/rdf/*.py": "rdf rdf_jsonld listing_core mapping_dcat_document dcat_hostile",
     "pipelines/*.py": "batches components feeds crawl index incremental curation",
+    "pipelines/archive.py": "archive archive_download archive_freshness archive_store",
 }
 """The modules of the core, and the test files that concern them, without ``test_`` and ``.py``."""
 

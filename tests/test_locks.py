@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import sqlite3
 import subprocess
@@ -13,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from crawlers.safety import sqlite as cache
-from crawlers.safety.locks import alone, is_held, take
+from crawlers.safety.locks import alone, is_held, is_open_in, take
 from tests.conftest import ROOT
 
 
@@ -153,3 +154,11 @@ def test_a_transaction_that_fails_leaves_nothing_and_no_lock(tmp_path):
     assert db.execute("SELECT name FROM facts").fetchall() == [("b",), ("c",)]
     assert told == ["committed"]
     db.close()
+
+
+def test_a_file_is_open_in_the_process_that_has_it_open(tmp_path):
+    path, other = tmp_path / "file", tmp_path / "other"
+    other.touch()
+    with path.open("w"):
+        assert (is_open_in(os.getpid(), path), is_open_in(os.getpid(), other)) == (True, False)
+    assert not is_open_in(os.getpid(), path)
