@@ -21,8 +21,7 @@ from crawlers.kinds.api.mapping import Reading
 from crawlers.kinds.html.mapping import Page, dataset, document
 from crawlers.kinds.html.rules import loads
 from crawlers.records import xml
-from crawlers.store.export import holdings
-from crawlers.store.export.writers import WRITERS
+from crawlers.store.export.output import WRITERS, held_items, held_sources
 from crawlers.store.index import catch_up
 from crawlers.store.index.database import connect
 from crawlers.store.index.search import search
@@ -119,7 +118,7 @@ OF_ITSELF = {
 @pytest.mark.parametrize("kind", OF_ITSELF)
 def test_a_dataset_has_no_relation_to_itself(kind: str, tmp_path: Path) -> None:
     OF_ITSELF[kind](tmp_path)
-    (item,) = holdings.items(tmp_path, holdings.sources(tmp_path), print)
+    (item,) = held_items(tmp_path, held_sources(tmp_path), print)
     parts = [each.uri or each.title for each in item.relations if each.role in ("isPartOf", "inSeries")]
     assert parts == ["https://example.org/series"]
 
@@ -332,7 +331,7 @@ def test_credentials_in_its_addresses_are_not_shown(tmp_path: Path) -> None:
 def written(held: Path, format_: str) -> bytes:
     body = io.BytesIO()
     lost: list[str] = []
-    WRITERS[format_](holdings.items(held, holdings.sources(held), lost.append), body)
+    WRITERS[format_](held_items(held, held_sources(held), lost.append), body)
     assert not lost
     return body.getvalue()
 

@@ -26,15 +26,12 @@ from crawlers.exceptions import ExportError
 from crawlers.items import Agent, Checksum, Dataset, License, Period, Place, Resource
 from crawlers.records import dcat as rdf
 from crawlers.records.rdf.terms import DCAT, DCT, FOAF, GEO, LOCN, SKOS, SPDX, TYPE, VCARD, XSD, Graph, Literal, Term
-from crawlers.store.export import holdings
-from crawlers.store.export.catalogue import catalogues
 from crawlers.store.export.croissant import CONFORMS_TO
-from crawlers.store.export.csv import COLUMNS
+from crawlers.store.export.dcat import catalogues
 from crawlers.store.export.description import description
-from crawlers.store.export.iris import Taken
-from crawlers.store.export.parquet import ROW_GROUP
-from crawlers.store.export.target import target
-from crawlers.store.export.writers import WRITERS
+from crawlers.store.export.nodes import Taken
+from crawlers.store.export.output import WRITERS, held_items, held_sources, target
+from crawlers.store.export.tables import COLUMNS, ROW_GROUP
 from crawlers.store.index import Index
 from tests.conftest import FAST, ROOT, scrapy
 from tests.held import PORTAL, golden, put, put_ckan, put_rdf
@@ -68,7 +65,7 @@ def everything(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def items(output: Path, *named: str) -> list[Dataset]:
     lost: list[str] = []
-    found = list(holdings.items(output, holdings.sources(output, named), lost.append))
+    found = list(held_items(output, held_sources(output, named), lost.append))
     assert not lost
     return found
 
@@ -776,7 +773,7 @@ def test_a_pipe_is_written_into(tmp_path: Path) -> None:
 
 def test_standard_output_by_its_name(tmp_path: Path) -> None:
     file = tmp_path / "out"
-    code = "import sys; from pathlib import Path; from crawlers.store.export.target import target\n"
+    code = "import sys; from pathlib import Path; from crawlers.store.export.output import target\n"
     code += "with target(Path('/dev/stdout')) as into: into.write(b'through')"
     with file.open("wb") as out:
         subprocess.run([sys.executable, "-c", code], cwd=ROOT, stdout=out, check=True)

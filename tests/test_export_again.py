@@ -28,12 +28,11 @@ from crawlers.records.rdf.dcat_context import PREFIXES
 from crawlers.records.rdf.graphs import graph
 from crawlers.records.rdf.jsonld import context, local
 from crawlers.records.rdf.terms import DCAT, DCAT_US, DCT, FOAF, LOCN, OWL, RDF, TYPE, VCARD, Literal
-from crawlers.store.export import holdings, vocabularies
+from crawlers.store.export import vocabularies
+from crawlers.store.export.conformity import label
 from crawlers.store.export.description import description
-from crawlers.store.export.iris import Taken, iri
-from crawlers.store.export.nodes import plain
-from crawlers.store.export.terms import label
-from crawlers.store.export.writers import WRITERS
+from crawlers.store.export.nodes import Taken, iri, plain
+from crawlers.store.export.output import WRITERS, held_items, held_sources
 from tests.conftest import ROOT, options, scrapy
 from tests.held import FORMATS, GOLDEN, SHARED, golden, put, put_graph, put_rdf, real
 from tests.site import Answer, Site
@@ -55,7 +54,7 @@ RDF_FILES = sorted(
 
 def held(output: Path) -> list[Dataset]:
     lost: list[str] = []
-    found = list(holdings.items(output, holdings.sources(output), lost.append))
+    found = list(held_items(output, held_sources(output), lost.append))
     assert not lost
     return found
 

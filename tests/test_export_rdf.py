@@ -14,10 +14,9 @@ from crawlers.items import License
 from crawlers.records.rdf.document import document
 from crawlers.records.rdf.graphs import graph
 from crawlers.records.rdf.terms import ADMS, DCAT, DCATAP, DCT, FOAF, PROV, SKOS, TYPE, VCARD, XSD, Graph, Literal
-from crawlers.store.export import holdings
 from crawlers.store.export.description import description
-from crawlers.store.export.iris import Taken
-from crawlers.store.export.writers import WRITERS
+from crawlers.store.export.nodes import Taken
+from crawlers.store.export.output import WRITERS, held_items, held_sources
 from tests.held import PORTAL, put, put_rdf
 
 if TYPE_CHECKING:
@@ -59,7 +58,7 @@ OWN = f"""
 
 def items(output: Path) -> list[Dataset]:
     lost: list[str] = []
-    found = list(holdings.items(output, holdings.sources(output), lost.append))
+    found = list(held_items(output, held_sources(output), lost.append))
     assert not lost
     return found
 

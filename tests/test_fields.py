@@ -31,8 +31,8 @@ from crawlers.records.dcat.details import BY_KIND as RDF_KINDS
 from crawlers.records.rdf.graphs import graph
 from crawlers.records.rdf.terms import DCAT, TYPE, Literal, iris
 from crawlers.records.schema_org import item as schema_org
-from crawlers.store.export import holdings, item_triples
-from crawlers.store.export.writers import WRITERS
+from crawlers.store.export import item_triples
+from crawlers.store.export.output import WRITERS, held_items, held_sources
 from crawlers.store.index import catch_up
 from crawlers.store.index.columns import DATASETS, FORMS, RESOURCES
 from crawlers.store.index.database import connect
@@ -439,7 +439,7 @@ def held(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def only(held: Path) -> Dataset:
-    (item,) = holdings.items(held, holdings.sources(held), lambda _: None)
+    (item,) = held_items(held, held_sources(held), lambda _: None)
     return item
 
 
@@ -538,6 +538,6 @@ def test_croissant_says_fields_as_schema_org_calls_them(held: Path) -> None:
 def written(held: Path, format_: str) -> bytes:
     body = io.BytesIO()
     lost: list[str] = []
-    WRITERS[format_](holdings.items(held, holdings.sources(held), lost.append), body)
+    WRITERS[format_](held_items(held, held_sources(held), lost.append), body)
     assert not lost
     return body.getvalue()

@@ -34,9 +34,9 @@ from crawlers.records.moment import name as moment_name
 from crawlers.safety import inside, strict_json
 from crawlers.safety.locks import is_crawled, take
 from crawlers.safety.redact import safe_line
-from crawlers.store.export.csv import cell, straight
 from crawlers.store.export.nodes import plain
-from crawlers.store.export.target import target
+from crawlers.store.export.output import target
+from crawlers.store.export.tables import cell, straight
 from crawlers.store.index import catch_up
 from crawlers.store.index.database import connect, readable
 from crawlers.store.runs import content, last

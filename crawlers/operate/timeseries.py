@@ -11,8 +11,8 @@ from pathlib import Path
 
 from crawlers.exceptions import ExportError, hint
 from crawlers.store import timeseries
-from crawlers.store.export.observations import WRITERS
-from crawlers.store.export.target import target
+from crawlers.store.export.output import target
+from crawlers.store.export.tables import SERIES_WRITERS
 from crawlers.store.figures.formatting import amount
 from crawlers.store.run_text import table
 from crawlers.store.timeseries import Observation
@@ -103,7 +103,7 @@ def write(selection: Selection, path: Path) -> None:
         ExportError: it ends otherwise, or can't be written.
     """
     is_stream = str(path) == "-"
-    writer = WRITERS[".csv"] if is_stream else WRITERS.get(path.suffix.lower())
+    writer = SERIES_WRITERS[".csv"] if is_stream else SERIES_WRITERS.get(path.suffix.lower())
     if writer is None:
         raise ExportError(f"{path} must end with .csv or .parquet: that says what is written.")
     with target(None if is_stream else path) as file:

@@ -18,7 +18,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from crawlers.exceptions import WorkflowError
 from crawlers.operate.sources.schedule import parse
-from crawlers.store.export.target import target
+from crawlers.store.export.output import target
 
 if TYPE_CHECKING:
     from scrapy.settings import BaseSettings

@@ -25,7 +25,7 @@ from crawlers.operate.console import print_error
 from crawlers.safety import inside, strict_json
 from crawlers.safety.names import safe
 from crawlers.safety.redact import one_line, safe_line
-from crawlers.store.export.target import target
+from crawlers.store.export.output import target
 from crawlers.store.figures.formatting import number
 from crawlers.store.index.captures import line
 from crawlers.store.index.documents import UNREADABLE, item, left_out

@@ -14,7 +14,7 @@ from crawlers.operate.archive.inventory import pruned
 from crawlers.operate.console import print_error
 from crawlers.records.moment import moment, written
 from crawlers.safety.redact import safe_line
-from crawlers.store.export.target import target
+from crawlers.store.export.output import target
 from crawlers.store.figures.formatting import date, size
 
 if TYPE_CHECKING:

@@ -26,7 +26,7 @@ from crawlers.operate.archive.retrieval import check_free
 from crawlers.operate.console import print_error
 from crawlers.records.moment import moment, now, written
 from crawlers.safety.redact import one_line, safe_line
-from crawlers.store.export.target import target
+from crawlers.store.export.output import target
 from crawlers.store.figures.formatting import number
 
 if TYPE_CHECKING:

@@ -24,7 +24,7 @@ class Command(ProjectCommand):
     summary = "Write the datasets on disk as DCAT-AP, CSV, Parquet or Croissant"
 
     def add_options(self, parser: argparse.ArgumentParser) -> None:
-        from crawlers.store.export.writers import WRITERS
+        from crawlers.store.export.output import WRITERS
 
         super().add_options(parser)
         parser.add_argument("--format", required=True, choices=WRITERS, help=", ".join(WRITERS))
@@ -51,20 +51,18 @@ class Command(ProjectCommand):
         self.exitcode = INCOMPLETE if self.lost or self.invalid else 0
 
     def _write(self, args: list[str], opts: argparse.Namespace) -> None:
-        from crawlers.store.export import holdings
-        from crawlers.store.export.target import target
-        from crawlers.store.export.writers import BINARY, WRITERS
+        from crawlers.store.export.output import BINARY, WRITERS, held_items, held_sources, target
 
         file_given = _file(opts.output)
         if opts.format in BINARY and not file_given:
             raise ExportError(f"{opts.format} is a binary format: name a file with -o FILE.")
         output = self.path("OUTPUT_DIR")
         self.tell_replaced(args)
-        sources = holdings.sources(output, args)
-        datasets = holdings.items(output, sources, self._report)
+        sources = held_sources(output, args)
+        datasets = held_items(output, sources, self._report)
         with target(file_given) as file:
             if opts.validate:
-                before = holdings.items(output, sources, lambda _: None)
+                before = held_items(output, sources, lambda _: None)
                 self._validate(datasets, before, file, opts)
             else:
                 WRITERS[opts.format](datasets, file)
@@ -73,8 +71,7 @@ class Command(ProjectCommand):
         self, datasets: Iterator[Dataset], before: Iterator[Dataset], file: IO[bytes], opts: argparse.Namespace
     ) -> None:
         """Write the datasets, and what the shapes say of each."""
-        from crawlers.store.export.target import target
-        from crawlers.store.export.writers import PROFILES, WRITERS
+        from crawlers.store.export.output import PROFILES, WRITERS, target
 
         if opts.format not in PROFILES:
             raise ExportError(f"--validate checks DCAT, not {opts.format}: name {', '.join(PROFILES)} with --format.")

@@ -40,7 +40,7 @@ class Command(ProjectCommand):
 
     def _write(self, args: list[str], file: Path | None, form: str) -> None:
         from crawlers.operate.report.report import has_files, write, write_links, write_summary
-        from crawlers.store.export.target import target
+        from crawlers.store.export.output import target
         from crawlers.store.index.database import connect, readable
         from crawlers.store.runs import unfinished
 

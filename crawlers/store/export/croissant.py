@@ -6,8 +6,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 from crawlers.records.formats import eu_file_type
 from crawlers.safety import strict_json
-from crawlers.store.export.iris import iri, minted
-from crawlers.store.export.nodes import plain
+from crawlers.store.export.nodes import iri, minted, plain
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -81,7 +80,7 @@ def _document(dataset: Dataset) -> dict[str, Any]:
         keywords=dataset.keywords,
         inLanguage=dataset.languages,
         creator=[_agent(agent) for agent in dataset.contacts if agent.role == "creator"],
-        publisher=_publisher(dataset),
+        publisher=[_agent(dataset.publisher)] if dataset.publisher else [],
         isLiveDataset=any(not file.keys() & set(_HASHES) for file in files) or None,
         distribution=files,
     )
@@ -94,10 +93,6 @@ def _present(**properties: Any) -> dict[str, Any]:
 def _license(dataset: Dataset) -> str | None:
     found = dataset.license
     return (iri(found.uri) or plain(found.id) or plain(found.title)) if found else None
-
-
-def _publisher(dataset: Dataset) -> list[dict[str, Any]]:
-    return [_agent(dataset.publisher)] if dataset.publisher else []
 
 
 def _agent(agent: Agent) -> dict[str, Any]:

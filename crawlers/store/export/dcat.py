@@ -1,25 +1,84 @@
-"""DCAT-AP 3 as RDF/XML and Turtle, a dataset at a time."""
+"""The catalogues of an export, as RDF/XML, Turtle and JSON-LD, a dataset at a time.
+
+There is one for each source, and a catalogue of catalogues if there are several sources.
+"""
 
 from __future__ import annotations
 
 import re
 from functools import lru_cache, partial
 from io import BytesIO
-from typing import IO, TYPE_CHECKING, cast
+from itertools import chain, groupby
+from typing import IO, TYPE_CHECKING, Any, NamedTuple, cast
+from urllib.parse import urlsplit
 from xml.parsers.expat import ExpatError, ParserCreate
 
+import orjson
 from pyoxigraph import BlankNode, NamedNode, RdfFormat, Triple, parse, serialize
 from pyoxigraph import Literal as OxigraphLiteral
 
-from crawlers.records.rdf.dcat_context import PREFIXES
-from crawlers.records.rdf.terms import DCAT
-from crawlers.store.export.catalogue import catalogues
+from crawlers.items import Agent
+from crawlers.records.rdf.dcat_context import PREFIXES, TERMS, context
+from crawlers.records.rdf.document import document
+from crawlers.records.rdf.terms import DCAT, DCT, FOAF, Graph
+from crawlers.store.export.description import description
+from crawlers.store.export.nodes import Nodes, Taken, agent, iri, literal, minted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from crawlers.items import Dataset
-    from crawlers.records.rdf.terms import Graph, Term
+    from crawlers.records.rdf.terms import Term
+
+
+class Catalogue(NamedTuple):
+    graph: Graph
+    subject: str
+    datasets: Iterator[tuple[Graph, str]]
+    """Each dataset's graph and its IRI; read them before the next catalogue."""
+
+
+def catalogues(datasets: Iterable[Dataset], profile: str = "dcat-ap") -> Iterator[Catalogue]:
+    """Yield the catalogue of each source, then one of all sources if there are several, and none in DCAT-US.
+
+    Args:
+        datasets: grouped by source.
+        profile: the name of the profile that the datasets have.
+    """
+    subjects = []
+    with Taken() as taken:
+        for source, held in groupby(datasets, key=lambda dataset: dataset.source):
+            first = next(held)
+            graph, subject = of_source(source, first)
+            subjects.append(taken.first(None, subject))
+            yield Catalogue(graph, subject, (description(dataset, taken, profile) for dataset in chain([first], held)))
+    if len(subjects) != 1 and profile != "dcat-us":  # where a catalogue must have datasets
+        about, subject = _catalogue("All sources", "The catalogues of all sources, as they were copied.", "Several")
+        about.say(subject, DCAT + "catalog", *subjects)
+        yield Catalogue(about.graph, subject, iter(()))
+
+
+def of_source(source: str, dataset: Dataset) -> tuple[Graph, str]:
+    """Return a source's catalogue; all that is known of its publisher is the address of a dataset."""
+    address = urlsplit(iri(dataset.metadata_url) or "")
+    publisher = address.hostname or source
+    about, subject = _catalogue(source, f"The datasets of {publisher}, as they were copied.", publisher)
+    if address.netloc and (home := iri(f"{address.scheme}://{address.netloc}/")):
+        about.say(subject, FOAF + "homepage", about.node(home, FOAF + "Document"))
+        about.say(home, DCT + "title", literal(publisher))
+    return about.graph, subject
+
+
+def _catalogue(title: str, text: str, publisher: str) -> tuple[Nodes, str]:
+    about = Nodes()
+    subject = about.node(minted("catalogue", title), DCAT + "Catalog")
+    about.say(subject, DCT + "title", literal(title))
+    about.say(subject, DCT + "description", literal(text))
+    about.say(subject, DCT + "publisher", agent(about, Agent(name=publisher)))
+    return about, subject
+
+
+# As RDF/XML and Turtle
 
 _PREFIXES = {
     name: PREFIXES[name]
@@ -30,7 +89,7 @@ _HEAD = re.compile(rb"""\A(?:<\?xml[^\n]*\n<rdf:RDF(?: xmlns:\w+="[^"]*")+>|(?:@
 _PREFIX = re.compile(rb"""@prefix [^\n]*\n| xmlns:\w+="[^"]*\"""")
 
 
-def write(datasets: Iterable[Dataset], output: IO[bytes], *, format: RdfFormat) -> None:  # noqa: A002
+def _write(datasets: Iterable[Dataset], output: IO[bytes], *, format: RdfFormat) -> None:  # noqa: A002
     into = cast("IO[bytes]", _InOrder(output))
     triples = _triples(_graphs(datasets))
     if format == RdfFormat.RDF_XML:
@@ -74,10 +133,6 @@ def _sorted(head: re.Match[bytes]) -> bytes:
     return _PREFIX.sub(lambda _: next(prefixes), head[0])
 
 
-rdf_xml = partial(write, format=RdfFormat.RDF_XML)
-turtle = partial(write, format=RdfFormat.TURTLE)
-
-
 def _graphs(datasets: Iterable[Dataset]) -> Iterator[Graph]:
     for catalogue in catalogues(datasets):
         yield catalogue.graph
@@ -107,3 +162,32 @@ def _term(term: Term, number: int) -> NamedNode | BlankNode | OxigraphLiteral:
 def _name(term: str, number: int) -> NamedNode | BlankNode:
     """A blank node's name is its own within its graph only, which is the number's."""
     return BlankNode(f"{term[2:]}g{number}") if term.startswith("_:") else NamedNode(term)
+
+
+rdf_xml = partial(_write, format=RdfFormat.RDF_XML)
+turtle = partial(_write, format=RdfFormat.TURTLE)
+
+
+# As JSON-LD, with the same terms as the documents on disk
+
+
+def json_ld(datasets: Iterable[Dataset], output: IO[bytes], *, profile: str = "dcat-ap") -> None:
+    """Write one object, whose ``@graph`` has the catalogues; each dataset is on a line of its own."""
+    output.write(b'{"@context":' + orjson.dumps(context(TERMS.values(), PREFIXES)) + b',\n"@graph":[')
+    for number, catalogue in enumerate(catalogues(datasets, profile)):
+        output.write(b",\n" if number else b"\n")
+        output.write(_node(catalogue.graph, catalogue.subject).removesuffix(b"}") + b',"dataset":[')
+        for position, (graph, subject) in enumerate(catalogue.datasets):
+            output.write((b",\n" if position else b"\n") + _node(graph, subject))
+        output.write(b"]}")
+    output.write(b"]}\n")
+
+
+def _node(graph: Graph, subject: str) -> bytes:
+    """Return a node without its context, which the export has once."""
+    node: dict[str, Any] = document(graph, subject)
+    del node["@context"]
+    return orjson.dumps(node)
+
+
+dcat_us = partial(json_ld, profile="dcat-us")

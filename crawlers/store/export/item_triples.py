@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
@@ -24,18 +25,18 @@ from crawlers.records.rdf.terms import (
     is_blank,
 )
 from crawlers.store.export import nodes, vocabularies
-from crawlers.store.export.iris import iri
-from crawlers.store.export.nodes import Nodes, literal, moment
+from crawlers.store.export.nodes import Nodes, iri, literal, moment
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from crawlers.items import Relation, Service
     from crawlers.records.rdf.terms import Term
-    from crawlers.store.export.iris import Taken
+    from crawlers.store.export.nodes import Taken
 
     Writer = Callable[[Nodes, Any], Iterable[Term | None]]
 
+_NAMED = re.compile(r"https?://|urn:", re.IGNORECASE)
 _ROLES = {
     **{role: DCT + role for role in ("creator", "contributor", "rightsHolder")},
     "maintainer": SCHEMA + "maintainer",
@@ -47,8 +48,6 @@ _ROLES = {
         )
     },
 }
-
-
 _RELATIONS = {
     **{
         name: DCT + name
@@ -97,14 +96,17 @@ def files(about: Nodes, subject: str, dataset: Dataset, taken: Taken) -> None:
     """Add the files that an item has, each with an IRI that no other node of the export has."""
     names: list[str] = []
     for resource in dataset.resources:
-        wanted = nodes.own_iri(resource)
+        wanted = iri(resource.id) if _NAMED.match(resource.id) else None
         name = about.node(taken.first(wanted, about.blank()) if wanted else None, DCAT + "Distribution")
         names.append(name)
-        about.say(name, DCAT + "accessURL", nodes.access_url(resource))
+        about.say(
+            name, DCAT + "accessURL", iri(resource.access_url) or (None if resource.download_url else iri(resource.url))
+        )
         if resource.access_url and resource.url != resource.access_url and not resource.download_url:
             about.say(name, DCAT + "downloadURL", iri(resource.url))
-        if name != wanted:
-            about.say(name, DCT + "identifier", literal(nodes.identifier(resource)))
+        is_given = resource.document is None or resource.id in resource.document.values()
+        if name != wanted and is_given:  # where records have no id, the project makes it of the content
+            about.say(name, DCT + "identifier", literal(resource.id))
         _say(about, name, resource, _OF_RESOURCES)
     about.say(subject, DCAT + "distribution", *names)
 

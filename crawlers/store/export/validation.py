@@ -12,9 +12,9 @@ from crawlers.exceptions import ExportError
 from crawlers.records.rdf.graphs import graph, rdflib_graph
 from crawlers.records.rdf.terms import DCAT, TYPE, is_blank
 from crawlers.safety import strict_json
-from crawlers.store.export.catalogue import of_source
+from crawlers.store.export.dcat import of_source
 from crawlers.store.export.description import description
-from crawlers.store.export.iris import Taken
+from crawlers.store.export.nodes import Taken
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

@@ -89,7 +89,7 @@ def broken_links(db: sqlite3.Connection, wanted: Filter) -> Iterator[Row]:
 
 def write_csv(db: sqlite3.Connection, wanted: Filter) -> Iterator[bytes]:
     """Yield the lines of a CSV file: last copies first, then broken links; no cell is a formula."""
-    from crawlers.store.export.csv import cell  # noqa: PLC0415 -- the page needs no export
+    from crawlers.store.export.tables import cell  # noqa: PLC0415 -- the page needs no export
 
     yield _line(COLUMNS)
     for found in (last_copies(db, wanted), broken_links(db, wanted)):

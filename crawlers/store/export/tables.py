@@ -1,19 +1,26 @@
-"""A flat table with a row for each dataset; no cell is a formula."""
+"""Datasets and time series as tables: CSV, in which no cell is a formula, and Parquet, which needs pyarrow.
+
+In CSV a dataset is a flat row. In Parquet the columns are the item's fields: lists and objects stay what they are.
+"""
 
 from __future__ import annotations
 
 import csv
 import io
+import json
 import re
-from typing import IO, TYPE_CHECKING, Any
+from collections.abc import Callable, Iterable
+from dataclasses import fields, is_dataclass
+from itertools import islice
+from typing import IO, TYPE_CHECKING, Any, get_args, get_origin, get_type_hints
 
+from crawlers.exceptions import ExportError
 from crawlers.fields import specs
 from crawlers.items import Dataset
+from crawlers.store import timeseries
 from crawlers.store.export.nodes import plain
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-
     from crawlers.items import Agent, License, Period, Place
 
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
@@ -21,7 +28,7 @@ _TURNS = re.compile("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 _BETWEEN = " | "
 
 
-def write(datasets: Iterable[Dataset], output: IO[bytes]) -> None:
+def write_csv(datasets: Iterable[Dataset], output: IO[bytes]) -> None:
     """Write UTF-8 with a header, and lines that end with CR LF as in RFC 4180; the parts of a list are joined by " | ".
 
     On a terminal, no cell has line breaks: its second line could look like another dataset.
@@ -120,3 +127,101 @@ _OF_KIND: dict[str, Callable[[str, Any], dict[str, str | None]]] = {
 """The columns and cells of a field of each kind; all others are texts, or lists of them."""
 _KINDS = {name: spec.kind for name, spec in specs(Dataset).items()}
 COLUMNS = tuple(_row(Dataset(source="", id="")))
+
+
+# Parquet
+
+ROW_GROUP = 1000
+"""Datasets in a row group, and in memory at a time."""
+
+_LEFT_OUT = ("document", "stored", "torn")
+
+
+def write_parquet(datasets: Iterable[Dataset], output: IO[bytes]) -> None:
+    """
+    Raises:
+        ExportError: pyarrow is not installed.
+    """
+    arrow, parquet = installed()
+    schema = arrow.schema(list(_struct(arrow, Dataset)))
+    rows = map(_plain, datasets)
+    with parquet.ParquetWriter(output, schema, compression="zstd") as file:
+        while group := list(islice(rows, ROW_GROUP)):
+            file.write_table(arrow.Table.from_pylist(group, schema), row_group_size=ROW_GROUP)
+
+
+def installed() -> tuple[Any, Any]:
+    """Return the modules pyarrow and pyarrow.parquet.
+
+    Raises:
+        ExportError: they are not installed.
+    """
+    try:
+        import pyarrow as arrow  # noqa: ICN001, PLC0415
+        from pyarrow import parquet  # noqa: PLC0415
+    except ImportError:
+        raise ExportError("Parquet needs pyarrow: pip install 'catalogue-crawlers[parquet]'.") from None
+    return arrow, parquet
+
+
+def _struct(arrow: Any, kind: Any) -> Any:
+    """The columns of a dataclass, in the order of its fields."""
+    hints = get_type_hints(kind)
+    kept = [one.name for one in fields(kind) if one.name not in _LEFT_OUT]
+    return arrow.struct([arrow.field(name, _type(arrow, hints[name])) for name in kept])
+
+
+def _type(arrow: Any, hint: Any) -> Any:
+    if get_origin(hint) is list:
+        return arrow.list_(_type(arrow, get_args(hint)[0]))
+    kinds = (hint, *get_args(hint))  # X, or X | None
+    inner = next((kind for kind in kinds if is_dataclass(kind)), None)
+    if inner:
+        return _struct(arrow, inner)
+    if float in kinds:
+        return arrow.float64()
+    return arrow.int64() if int in kinds else arrow.string()
+
+
+def _plain(value: Any) -> Any:
+    """A dataclass as a dict, a geometry as GeoJSON's text; half characters, which are no UTF-8, as question marks."""
+    if isinstance(value, str):
+        return value if value.isascii() else value.encode(errors="replace").decode()
+    if is_dataclass(value):
+        return {one.name: _plain(getattr(value, one.name)) for one in fields(value) if one.name not in _LEFT_OUT}
+    if isinstance(value, list):
+        return [_plain(one) for one in value]
+    return json.dumps(value) if isinstance(value, dict) else value
+
+
+# Time series, whose CSV is also what is on disk
+
+_SERIES_ROW_GROUP = 50_000  # observations in a row group, and in memory at a time
+
+
+def write_series_csv(found: Iterable[timeseries.Observation], output: IO[bytes]) -> None:
+    """Write a header, and a row for each observation; no cell is a formula."""
+    output.write(timeseries.line(timeseries.COLUMNS))
+    output.writelines(map(timeseries.line, found))
+
+
+def write_series_parquet(found: Iterable[timeseries.Observation], output: IO[bytes]) -> None:
+    """Write the columns of the CSV as texts, and ``number``, which is empty if the value is a text.
+
+    Raises:
+        ExportError: pyarrow is not installed.
+    """
+    arrow, parquet = installed()
+    schema = arrow.schema([*((name, arrow.string()) for name in timeseries.COLUMNS), ("number", arrow.float64())])
+    rows = iter(found)
+    with parquet.ParquetWriter(output, schema, compression="zstd") as file:
+        while group := list(islice(rows, _SERIES_ROW_GROUP)):
+            columns = [*zip(*group, strict=True), [timeseries.number(one) for one in group]]
+            file.write_table(arrow.table(columns, schema=schema))
+
+
+SERIES_WRITERS: dict[str, Callable[[Iterable[timeseries.Observation], IO[bytes]], None]] = {
+    ".csv": write_series_csv,
+    ".parquet": write_series_parquet,
+}
+"""By the ending of the file's name."""
