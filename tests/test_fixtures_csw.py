@@ -10,9 +10,9 @@ from lxml import etree
 from scrapy.http import Request, XmlResponse
 
 from crawlers.exceptions import AnswerError
-from crawlers.kinds.csw import capabilities
+from crawlers.kinds.csw import answers
+from crawlers.kinds.csw.answers import ServiceError, catalogue_id, is_service, results
 from crawlers.kinds.csw.dialect import Ask, GetRecords
-from crawlers.kinds.csw.results import ServiceError, catalogue_id, is_service, results
 from crawlers.kinds.csw.schemas import candidates
 from crawlers.listing.crawl import Limits
 from crawlers.listing.walk import Walk
@@ -127,17 +127,17 @@ def test_an_answer_without_records_is_an_error(name, about, message):
 )
 def test_capabilities(version, uris, sort):
     root = xml.root(answer(f"pycsw-{version}-capabilities.xml"))
-    found = capabilities.read(root)
-    assert capabilities.is_csw(root)
+    found = answers.capabilities(root)
+    assert answers.is_csw(root)
     here = dialect().begun(Ask(endpoint="x"), found)
     assert (here.version.startswith(version), list(here.uris)) == (True, uris)
     assert (here.sort, here.modified) == (("dc:identifier", sort), ("dct:modified", "apiso:Modified"))
 
 
 def test_an_answer_of_something_else_is_no_csw():
-    assert not capabilities.is_csw(xml.parse(b"<ows:Capabilities xmlns:ows='http://www.opengis.net/wms'/>"))
-    assert capabilities.is_csw(xml.root(answer("terria-iso-page1.xml")))
-    assert not capabilities.is_csw(xml.root(answer("terria-getdomain.xml")))
+    assert not answers.is_csw(xml.parse(b"<ows:Capabilities xmlns:ows='http://www.opengis.net/wms'/>"))
+    assert answers.is_csw(xml.root(answer("terria-iso-page1.xml")))
+    assert not answers.is_csw(xml.root(answer("terria-getdomain.xml")))
     with pytest.raises(AnswerError):
         results(SimpleNamespace(body=b"no XML at all", headers={}, request=None, url="x", meta={}), 10)
 

@@ -9,7 +9,7 @@ import pytest
 from scrapy.http import TextResponse
 
 from crawlers.kinds.oai import spider
-from crawlers.kinds.oai.answer import OAIError, page
+from crawlers.kinds.oai.answers import OAIError, page
 from crawlers.kinds.oai.dialect import ListRecords, Question, ordered
 from crawlers.listing import ladder
 from crawlers.listing.walk import Walk

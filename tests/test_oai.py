@@ -18,8 +18,8 @@ from unittest.mock import patch
 import pytest
 
 from crawlers.kinds.oai import spider
-from crawlers.kinds.oai.answer import Answer as OAIAnswer
-from crawlers.kinds.oai.answer import Record
+from crawlers.kinds.oai.answers import Answer as OAIAnswer
+from crawlers.kinds.oai.answers import Record
 from crawlers.kinds.oai.dialect import Question
 from tests import forked
 from tests.conftest import ROOT, Crawl, options, scrapy

@@ -19,11 +19,9 @@ from scrapy.http import HtmlResponse, Request, Response
 from crawlers import settings
 from crawlers.components.spool import SpooledResponse
 from crawlers.exceptions import AnswerError
-from crawlers.kinds.waf.detection import WAFDetector
-from crawlers.kinds.waf.dialect import Folders
-from crawlers.kinds.waf.folder import entries
+from crawlers.kinds.waf.folder import WAFDetector, entries
 from crawlers.kinds.waf.records import opened
-from crawlers.kinds.waf.spider import WAF
+from crawlers.kinds.waf.spider import WAF, Folders
 from crawlers.operate.sources.detect import Detection
 from crawlers.records.xml import record
 from tests.conftest import Crawl, options, scrapy

@@ -10,7 +10,7 @@ from urllib.parse import parse_qsl, urlsplit
 from crawlers import arguments
 from crawlers.exceptions import AnswerError
 from crawlers.kind import Detector, Finding
-from crawlers.kinds.csw.capabilities import is_csw
+from crawlers.kinds.csw.answers import is_csw
 from crawlers.kinds.csw.getrecords import endpoint, with_parameters
 from crawlers.records import xml
 from crawlers.records.addresses import linked

@@ -13,10 +13,20 @@ from lxml import etree
 from scrapy import Request
 
 from crawlers.exceptions import AnswerError
-from crawlers.kinds.csw import capabilities, getrecords, schemas
+from crawlers.kinds.csw import getrecords, schemas
+from crawlers.kinds.csw.answers import (
+    Capabilities,
+    ServiceError,
+    capabilities,
+    digest,
+    doubles,
+    entry,
+    mark,
+    of_failure,
+    results,
+    title,
+)
 from crawlers.kinds.csw.getrecords import Query
-from crawlers.kinds.csw.records import digest, doubles, entry, title
-from crawlers.kinds.csw.results import ServiceError, mark, of_failure, results
 from crawlers.listing.dialect import WINDOWS, Dialect, Traits
 from crawlers.listing.evidence import is_windowed
 from crawlers.listing.faults import LASTING, Fault, Rung
@@ -33,8 +43,7 @@ if TYPE_CHECKING:
     from scrapy.http import Response
 
     from crawlers.items import Dataset
-    from crawlers.kinds.csw.capabilities import Capabilities
-    from crawlers.kinds.csw.results import Results
+    from crawlers.kinds.csw.answers import Results
     from crawlers.listing.crawl import Crawl
 
 ROWS = 100
@@ -220,7 +229,7 @@ class GetRecords(Dialect[Ask]):
         return self.begun(walk.ask, None)
 
     def begun(self, ask: Ask, found: Capabilities | None) -> Ask:
-        version, default = (found.version, found) if found else ("2.0.2", capabilities.Capabilities("2.0.2"))
+        version, default = (found.version, found) if found else ("2.0.2", Capabilities("2.0.2"))
         uris = schemas.candidates(version, default.schemas, self.schema)
         sort, modified = (
             tuple(default.queryable(word, prefix, name) for prefix, name in both) for word, both in _PROPERTIES.items()
@@ -268,7 +277,7 @@ class GetRecords(Dialect[Ask]):
 
     def read(self, response: Response, walk: Walk[Ask]) -> ListingPage[Ask]:
         if walk.purpose == "count":
-            told = capabilities.read(xml.root(response))
+            told = capabilities(xml.root(response))
             if told is None:
                 raise AnswerError("refused", "the answer is something else than capabilities")
             return ListingPage(next=self.begun(replace(walk.ask, endpoint=getrecords.endpoint(response.url)), told))

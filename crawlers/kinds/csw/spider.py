@@ -11,8 +11,8 @@ from crawlers import arguments
 from crawlers.arguments import Argument
 from crawlers.exceptions import AnswerError
 from crawlers.kinds.csw import schemas
+from crawlers.kinds.csw.answers import exception
 from crawlers.kinds.csw.dialect import GetRecords
-from crawlers.kinds.csw.results import exception
 from crawlers.listing.confirmation import Fate, GoneRecords
 from crawlers.listing.listed import ListedSpider
 from crawlers.listing.since import SINCE

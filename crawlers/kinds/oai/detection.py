@@ -10,7 +10,7 @@ from urllib.parse import parse_qsl, urljoin, urlsplit
 
 from crawlers.exceptions import AnswerError
 from crawlers.kind import Detector, Finding
-from crawlers.kinds.oai.answer import is_oai
+from crawlers.kinds.oai.answers import is_oai
 from crawlers.kinds.oai.spider import endpoint
 from crawlers.records import xml
 from crawlers.records.addresses import linked

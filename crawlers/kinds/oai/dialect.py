@@ -17,9 +17,8 @@ from scrapy import Request
 
 from crawlers.components.politeness import failures
 from crawlers.exceptions import AnswerError
-from crawlers.kinds.oai import answer as answers
-from crawlers.kinds.oai.answer import Answer, OAIError
-from crawlers.kinds.oai.metadata import is_service
+from crawlers.kinds.oai import answers
+from crawlers.kinds.oai.answers import Answer, OAIError, is_service
 from crawlers.listing import ladder
 from crawlers.listing.dialect import Dialect, Traits
 from crawlers.listing.faults import Fault
@@ -33,8 +32,7 @@ if TYPE_CHECKING:
 
     from scrapy.http import Response
 
-    from crawlers.kinds.oai.answer import Record
-    from crawlers.kinds.oai.metadata import Metadata
+    from crawlers.kinds.oai.answers import Metadata, Record
     from crawlers.listing.crawl import Crawl
 
 LARGE = 10_000

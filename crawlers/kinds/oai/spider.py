@@ -10,9 +10,8 @@ from urllib.parse import parse_qsl, urlencode, urlsplit
 
 from crawlers import arguments
 from crawlers.arguments import Argument
+from crawlers.kinds.oai.answers import Endpoint, GoneOAI, Metadata
 from crawlers.kinds.oai.dialect import ListRecords
-from crawlers.kinds.oai.endpoint import Endpoint
-from crawlers.kinds.oai.metadata import GoneOAI, Metadata
 from crawlers.listing.listed import ListedSpider
 from crawlers.listing.since import SINCE
 

@@ -12,6 +12,6 @@ KIND = Kind(
         ("iso19139", "iso19115_3", "rdf_xml", "datacite", "dublin_core"), "crawlers.records.xml:read"
     ),
     triples={"rdf_xml": "crawlers.records.xml:triples"},
-    detector="crawlers.kinds.waf.detection:WAFDetector",
+    detector="crawlers.kinds.waf.folder:WAFDetector",
     template="spider.tmpl",
 )

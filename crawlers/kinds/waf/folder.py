@@ -1,4 +1,4 @@
-"""Reads a web server's directory listing, whatever the server: what it links to, and what each link leads to."""
+"""A web server's directory listing, whatever the server: what its links lead to, and how it is recognised."""
 
 from __future__ import annotations
 
@@ -7,14 +7,19 @@ import re
 from typing import TYPE_CHECKING, Literal, NamedTuple
 from urllib.parse import parse_qsl, unquote, urlsplit
 
+from scrapy.http import HtmlResponse
+
+from crawlers.kind import Detector
 from crawlers.records.addresses import absolute
+from crawlers.records.rdf import formats
 from crawlers.safety import bounds, html
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from urllib.parse import SplitResult
 
-    from scrapy.http import HtmlResponse
+    from scrapy.http import Response
+
 
 _RECORD = re.compile(r"\.(xml|rdf|ttl|jsonld)(\.gz)?$", re.IGNORECASE)
 _OTHER = re.compile(r"\.(?!(php[0-9]?|aspx?|ashx|jsp|do|cgi|pl|py|cfm|action)$)[a-z][a-z0-9]{0,9}$", re.IGNORECASE)
@@ -31,7 +36,7 @@ _HIDDEN = frozenset(("head", "h1", "h2", "address", "script"))
 _TAGS = bounds.HTML._replace(where="the folder", most=20 * bounds.LINKS.most)
 
 
-class Entry(NamedTuple):
+class FolderEntry(NamedTuple):
     """A link of a listing.
 
     Args:
@@ -43,7 +48,7 @@ class Entry(NamedTuple):
     what: Literal["record", "folder", "page", "left"]
 
 
-class Link(NamedTuple):
+class _Link(NamedTuple):
     """A link as the page has it.
 
     Args:
@@ -76,7 +81,7 @@ class Folder(html.Events):
         super().__init__()
         self.page = page
         self._base = ""
-        self._links: list[Link] = []
+        self._links: list[_Link] = []
         self._shown: list[str] = []
         self._text: list[str] = []
         self._before = [""]  # the text before the next child, of each element that is open
@@ -98,7 +103,7 @@ class Folder(html.Events):
         super().start(tag, attributes)
         self._end_text()
         if tag == "a" and "href" in attributes:
-            self._links.append(Link(attributes["href"], self._before[-1].rstrip().endswith("<dir>")))
+            self._links.append(_Link(attributes["href"], self._before[-1].rstrip().endswith("<dir>")))
         elif tag == "base":
             self._base = self._base or attributes.get("href", "")
         self._before.append("")
@@ -122,20 +127,20 @@ class Folder(html.Events):
             if not self._hidden:
                 self._shown.append(text)
 
-    def entries(self, root: str) -> Iterator[Entry]:
+    def entries(self, root: str) -> Iterator[FolderEntry]:
         """Yield what it links to, each once: what lies below the start address, and what is left.
 
         Links that sort the listing, to the page itself, to parents and to other files are left out; so is a gzipped
         record beside the record itself.
         """
-        known, packed, here = {"", self.page.url, root}, list[Entry](), urlsplit(self.page.url)
+        known, packed, here = {"", self.page.url, root}, list[FolderEntry](), urlsplit(self.page.url)
         for address in self._addresses():
             if address not in known and (what := _what(address, root, here)):
                 known.add(address)
                 if address.endswith(".gz"):
-                    packed.append(Entry(address, what))
+                    packed.append(FolderEntry(address, what))
                 else:
-                    yield Entry(address, what)
+                    yield FolderEntry(address, what)
         yield from (each for each in packed if each.address.removesuffix(".gz") not in known)
 
     def _addresses(self) -> Iterator[str]:
@@ -143,7 +148,7 @@ class Folder(html.Events):
             address = absolute(href.partition("#")[0], self.page.url, self._base) or ""
             yield address if address.endswith("/") or not is_iis_folder else f"{address}/"
 
-    def digest(self, found: Iterable[Entry]) -> str | None:
+    def digest(self, found: Iterable[FolderEntry]) -> str | None:
         """Return what is the same for a listing and for a link in it that leads to itself.
 
         Returns:
@@ -157,7 +162,7 @@ class Folder(html.Events):
         return hashlib.sha256("\n".join([text, *names]).encode(errors="replace")).hexdigest()[:32]
 
 
-def entries(page: HtmlResponse, root: str) -> Iterator[Entry]:
+def entries(page: HtmlResponse, root: str) -> Iterator[FolderEntry]:
     """Yield what a listing links to, as `Folder.entries`."""
     folder = Folder(page)
     for _ in folder.read():
@@ -192,3 +197,16 @@ def _what(address: str, root: str, here: SplitResult) -> Literal["record", "fold
 def is_listing(body: bytes) -> bool:
     """Return whether a page says that it is a directory listing, as those of Apache, nginx, IIS and Tomcat do."""
     return _LISTING.search(body[: 64 * 1024]) is not None
+
+
+class WAFDetector(Detector):
+    """Takes a listing that names records or folders."""
+
+    kind = "waf"
+
+    def recognise(self, response: Response) -> str | None:
+        if formats.of_answer(response) != "html" or not is_listing(response.body):
+            return None
+        page = HtmlResponse(response.url, headers=response.headers, body=response.body)
+        found = entries(page, root_of(response.url))
+        return "a web-accessible folder" if any(each.what in ("record", "folder") for each in found) else None

@@ -1,4 +1,8 @@
-"""What an answer to GetRecords holds: records, or the server's reason for giving none."""
+"""What a server answers: its capabilities, a page of records, or its reason for giving none; and records as items.
+
+What it says of itself may be wrong, so that each is only tried first. Each record is read by itself: what can't be read
+loses no other.
+"""
 
 from __future__ import annotations
 
@@ -9,12 +13,78 @@ from lxml import etree
 
 from crawlers.components.spool import open_body
 from crawlers.exceptions import AnswerError
+from crawlers.kinds.csw import getrecords, schemas
+from crawlers.listing.walk import Entry
+from crawlers.records import xml
 from crawlers.records.rdf.terms import DCAT, DCT, RDF
 from crawlers.records.xml import list_root, parse
 from crawlers.safety import bounds
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from scrapy.http import Response
+
+    from crawlers.items import Dataset
+    from crawlers.listing.crawl import Crawl
+
+
+VERSIONS = {"http://www.opengis.net/cat/csw/2.0.2": "2.0.2", "http://www.opengis.net/cat/csw/3.0": "3.0.0"}
+"""The versions of CSW that are read, by namespace."""
+_ANSWERS = ("Capabilities", "GetRecordsResponse", "GetRecordByIdResponse")
+
+
+class Capabilities(NamedTuple):
+    """What the capabilities say.
+
+    Args:
+        version: 2.0.2 or 3.0.0.
+        schemas: the output schemas of GetRecords.
+        queryables: the properties that a filter or an order may name.
+    """
+
+    version: str
+    schemas: frozenset[str] = frozenset()
+    queryables: tuple[str, ...] = ()
+
+    def queryable(self, name: str, prefix: str, default: str) -> str:
+        """Return what the server calls a property: as it spells it, if possible with this prefix.
+
+        >>> Capabilities("2.0.2", queryables=("dct:modified", "apiso:Modified")).queryable("modified", "apiso", "x")
+        'apiso:Modified'
+        """
+        found = [text for text in self.queryables if text.rpartition(":")[2].lower() == name]
+        return next((text for text in found if text.startswith(f"{prefix}:")), found[0] if found else default)
+
+
+def is_csw(root: Any) -> bool:
+    """Return whether the root element of an answer is a CSW's: capabilities, or records."""
+    namespace, _, name = str(root.tag)[1:].partition("}")
+    return namespace in VERSIONS and name in _ANSWERS
+
+
+def capabilities(root: Any) -> Capabilities | None:
+    """Return what the root element of an answer says; ``None`` if it is not the capabilities of a CSW."""
+    namespace, _, name = str(root.tag)[1:].partition("}")
+    if namespace not in VERSIONS or name != "Capabilities":
+        return None
+    operation = next((one for one in root.iter("{*}Operation") if one.get("name") == "GetRecords"), None)
+    if operation is None:
+        return Capabilities(VERSIONS[namespace])
+    schemas = {text for parameter, text in _values(operation, "Parameter") if parameter.lower() == "outputschema"}
+    names = [text for constraint, text in _values(operation, "Constraint") if "queryables" in constraint.lower()]
+    return Capabilities(VERSIONS[namespace], frozenset(schemas), tuple(filter(_is_name, names)))
+
+
+def _values(operation: Any, kind: str) -> Iterator[tuple[str, str]]:
+    for one in operation.iterchildren(f"{{*}}{kind}"):
+        yield from ((one.get("name", ""), (value.text or "").strip()) for value in one.iter("{*}Value"))
+
+
+def _is_name(text: str) -> bool:
+    """Return whether a text is a property's name: it becomes a part of requests."""
+    return len(text) < 100 and text.replace(":", "").replace("_", "").isalnum()
+
 
 _HEAD = 64 * 1024
 _EXCEPTIONS = ("ExceptionReport", "ServiceExceptionReport")
@@ -79,7 +149,7 @@ def results(response: Response, rows: int) -> Results:
     """
     head = open_body(response).read(_HEAD)
     if head.lstrip()[:15].lower().startswith((b"<!doctype html", b"<html")):
-        raise html_error(head)
+        raise _html_error(head)
     flaws: list[str] = []
     top, fault = list_root(response, ("SearchResults",), flaws)
     if fault and b"<!--" in response.body.partition(b"SearchResults")[2]:
@@ -142,7 +212,7 @@ def of_failure(response: Response | None) -> ServiceError | None:
         return None
 
 
-def html_error(head: bytes) -> ServiceError:
+def _html_error(head: bytes) -> ServiceError:
     """Return what an HTML page means: a stack trace, a login, or an address that is not a CSW's."""
     if b"Exception" in head:
         name = next(word for word in head.split() if b"Exception" in word)[:100].decode("utf-8", "replace")
@@ -152,16 +222,16 @@ def html_error(head: bytes) -> ServiceError:
     return ServiceError("an HTML page came instead of records: is this the address of a CSW?", "html")
 
 
-def identifier(element: Any) -> str | None:
+def _identifier(element: Any) -> str | None:
     """Return the id of a record that can't be mapped, as far as it can be found."""
     texts = (" ".join("".join(found.itertext()).split()) for path in _IDS for found in element.iterfind(path))
-    described = (node.get(f"{{{RDF}}}about") for node in element if is_data(node))
+    described = (node.get(f"{{{RDF}}}about") for node in element if _is_data(node))
     return next(filter(None, (*texts, *described)), None)
 
 
 def mark(element: Any) -> str:
     """Return what a record is known by on the next page: a digest of its id, or of itself."""
-    name = identifier(element)
+    name = _identifier(element)
     return hashlib.sha256(name.encode() if name else etree.tostring(element, with_tail=False)).hexdigest()[:16]
 
 
@@ -174,7 +244,7 @@ def catalogue_id(element: Any) -> str | None:
     return None
 
 
-def is_data(node: Any) -> bool:
+def _is_data(node: Any) -> bool:
     """Return whether a node of RDF/XML is a dataset, a series or a catalogue."""
     return not _DATA.isdisjoint(_types(node))
 
@@ -184,7 +254,7 @@ def _types(node: Any) -> list[str]:
     return [str(node.tag)[1:].replace("}", "", 1), *own]
 
 
-def is_iso(element: Any) -> bool:
+def _is_iso(element: Any) -> bool:
     """Return whether a record is in an ISO format; feature catalogues (ISO 19110) are."""
     return etree.QName(element).localname in ("MD_Metadata", "MI_Metadata", "FC_FeatureCatalogue")
 
@@ -193,9 +263,82 @@ def is_service(element: Any) -> bool:
     """Return whether a record describes a service instead of data, by its own word."""
     if element.tag == f"{{{RDF}}}RDF":
         nodes = list(element.iterchildren("*"))
-        return any(DCAT + "DataService" in _types(node) for node in nodes) and not any(map(is_data, nodes))
+        return any(DCAT + "DataService" in _types(node) for node in nodes) and not any(map(_is_data, nodes))
     levels = [found.get("codeListValue") or found.text or "" for path in _LEVELS for found in element.iterfind(path)]
     types = [*levels[:1], *(found.text or "" for found in element.iterfind(_TYPE))]
     if types:
         return any(text.strip().lower().rpartition("/")[2] == "service" for text in types)
     return any(element.find(path) is not None for path in _SERVICES)
+
+
+Asked = tuple[str, str, str]
+"""The server's address, the version of CSW and the output schema of a request."""
+
+
+def entry(element: Any, response: Response, asked: Asked, crawl: Crawl) -> Entry | str:
+    """Return a record as an item, or as the reason why it can't be one; only its id if it describes no data."""
+    try:
+        item = None if is_service(element) else _item(element, asked, crawl)
+    except AnswerError as error:
+        if not (error.kind == "unsupported" and _is_iso(element)):
+            return _unread(element, error)
+        item = None
+    except Exception as error:
+        crawl.logger.exception("A record of %s could not be handled", response.url)
+        message = f"the record could not be handled: {type(error).__name__}: {error}"
+        return _unread(element, AnswerError("bug", message))
+    if item is None:
+        return _identifier(element) or _digest(element)
+    return Entry(item.id, item, len(item.resources) if crawl.limits.resources else 0)
+
+
+def _item(element: Any, asked: Asked, crawl: Crawl) -> Dataset:
+    """Return a record as an item.
+
+    Raises:
+        AnswerError: it can't be read, has no identifier, or describes no data (unsupported).
+    """
+    endpoint, version, schema = asked
+    given = {"source": crawl.source, "url": endpoint, "language": crawl.args["language"]}
+    try:
+        item = xml.lazily(element, **given)
+    except AnswerError:
+        name = _identifier(element) or catalogue_id(element)
+        if name is None:
+            raise
+        item = xml.lazily(element, id=name, **given)  # it is kept as it is, unless it describes no data
+    if item.id in ("", endpoint):  # which stands for an id that is missing
+        raise AnswerError("missing_id", "a record has no identifier, so it is not kept")
+    name = catalogue_id(element) if schemas.by_uri(schema).is_rdf else item.id
+    item.metadata_url = getrecords.record_address(endpoint, version, schema, name)
+    return item
+
+
+def doubles(entries: list[Entry]) -> list[tuple[Entry, Entry]]:
+    """Return the records whose id a page has again for another one, with that one, each time that it has."""
+    first: dict[str, Entry] = {}
+    pairs = [(first.setdefault(entry.id, entry), entry) for entry in entries if entry.id is not None]
+    return [(known, entry) for known, entry in pairs if known is not entry and _content(known) != _content(entry)]
+
+
+def title(entry: Entry) -> str | None:
+    """Return a record's title; ``None`` of one that can't be read."""
+    return None if isinstance(entry.record, dict) else entry.record.title
+
+
+def digest(entry: Entry) -> str:
+    """Return what a record with the id of another one is known by."""
+    content = _content(entry)
+    return str(content["sha256"]) if isinstance(content, dict) else hashlib.sha256(content).hexdigest()
+
+
+def _content(entry: Entry) -> Any:
+    return entry.record if isinstance(entry.record, dict) else entry.record.document
+
+
+def _unread(element: Any, error: AnswerError) -> Entry:
+    return Entry(_identifier(element), {"kind": error.kind, "message": str(error), "sha256": _digest(element)})
+
+
+def _digest(element: Any) -> str:
+    return hashlib.sha256(etree.tostring(element, with_tail=False)).hexdigest()
