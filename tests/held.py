@@ -14,7 +14,7 @@ from crawlers.exceptions import AnswerError
 from crawlers.kinds.api import query
 from crawlers.kinds.api.file import load
 from crawlers.kinds.api.mapping import Reading
-from crawlers.kinds.dcat.description import Descriptions
+from crawlers.kinds.dcat.catalogue import Descriptions
 from crawlers.records import data_json, xml
 from crawlers.records import dcat as rdf
 from crawlers.records.rdf.document import document

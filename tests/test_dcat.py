@@ -24,7 +24,7 @@ from scrapy.http import Response
 
 from crawlers.exceptions import AnswerError
 from crawlers.kinds.dcat.answer import read
-from crawlers.kinds.dcat.description import is_part, joined
+from crawlers.kinds.dcat.elsewhere import is_part, joined
 from crawlers.kinds.dcat.frontier import Frontier
 from crawlers.kinds.dcat.spider import DCAT
 from crawlers.records.rdf.document import document as written

@@ -17,7 +17,7 @@ import rdflib
 from rdflib import SH
 
 from crawlers.items import Agent, Dataset, Place, Relation, Resource, Service
-from crawlers.kinds.dcat.description import Descriptions
+from crawlers.kinds.dcat.catalogue import Descriptions
 from crawlers.records import data_json
 from crawlers.records import dcat as rdf
 from crawlers.records.curation import Curation

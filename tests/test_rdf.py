@@ -374,7 +374,7 @@ def test_a_hub_is_no_part_of_a_dataset():
 
 
 def test_a_description_is_bounded(monkeypatch):
-    monkeypatch.setattr("crawlers.kinds.dcat.description.MAX_NODES", 10)
+    monkeypatch.setattr("crawlers.kinds.dcat.catalogue.MAX_NODES", 10)
     body = b":1 a dcat:Dataset ; dct:title 'one' ; dcat:distribution %b ." % b", ".join(
         b"[ :a 'b' ]" for _ in range(20)
     )
@@ -407,7 +407,7 @@ def test_a_fault_names_what_was_described(name):
 
 def test_a_long_text_is_not_repeated_for_ever(monkeypatch):
     """A publisher that many datasets share is named in each, and described in the first ones."""
-    monkeypatch.setattr("crawlers.kinds.dcat.description.SHARED_TEXT", 1_000_000)
+    monkeypatch.setattr("crawlers.kinds.dcat.catalogue.SHARED_TEXT", 1_000_000)
     datasets = b"".join(
         b":%d a dcat:Dataset ; dct:title 'one' ; dct:publisher :all . " % number for number in range(50)
     )
@@ -420,7 +420,7 @@ def test_a_long_text_is_not_repeated_for_ever(monkeypatch):
 
 
 def test_a_description_is_bounded_in_characters(monkeypatch):
-    monkeypatch.setattr("crawlers.kinds.dcat.description.MAX_TEXT", 1000)
+    monkeypatch.setattr("crawlers.kinds.dcat.catalogue.MAX_TEXT", 1000)
     body = b":1 a dcat:Dataset ; dct:title '%b' ; dcat:distribution :long, :short ." % (b"o" * 5000)
     found = catalogue(body + b":long dct:title '%b' . :short dct:title 's' ." % (b"l" * 2000))
     description, whole = found.description("http://a.org/1")

@@ -12,9 +12,8 @@ import pytest
 
 from crawlers.exceptions import RulesError
 from crawlers.items import Agent
-from crawlers.kinds.dcat.rules.file import AGENTS, DATASET_FIELDS, RESOURCE_FIELDS, loads
-from crawlers.kinds.dcat.rules.mapping import Extract, Referring, Translation
-from crawlers.kinds.dcat.rules.paths import Links
+from crawlers.kinds.dcat.rules import AGENTS, DATASET_FIELDS, RESOURCE_FIELDS, Links, loads
+from crawlers.kinds.dcat.translation import Extract, Referring, Translation
 from crawlers.records.dcat import dataset
 from crawlers.records.rdf.terms import DC, DCAT, DCT, FOAF, SCHEMA, Literal
 from tests.conftest import Crawl, options, scrapy

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import io
 
-from crawlers.kinds.dcat.rules.file import loads
-from crawlers.kinds.dcat.rules.mapping import TaughtPage
+from crawlers.kinds.dcat.rules import loads
+from crawlers.kinds.dcat.translation import TaughtPage
 from crawlers.records.rdf import formats
 from crawlers.records.rdf.terms import TYPE
 

@@ -1,26 +1,52 @@
-"""The graph of one answer: which of its nodes are datasets, which it only names, and which are further catalogues."""
+"""The graph of one answer: which of its nodes are datasets, and the description of each.
+
+A graph may also only name datasets, and name further catalogues.
+"""
 
 from __future__ import annotations
 
 import re
+from collections import deque
 from itertools import islice
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from crawlers.kinds.dcat.description import OTHER_DATASETS, Descriptions
 from crawlers.kinds.dcat.paging import PREDICATES, Paging
 from crawlers.records.rdf import formats
 from crawlers.records.rdf.graphs import Nodes, full_disk
-from crawlers.records.rdf.terms import DC, DCAT, DCT, FOAF, HYDRA, RDFS, SCHEMA, SCHEMA_HTTPS, SKOS, TYPE, is_blank
-from crawlers.safety import sqlite
+from crawlers.records.rdf.terms import (
+    DC,
+    DCAT,
+    DCT,
+    FOAF,
+    HYDRA,
+    PROV,
+    RDFS,
+    SCHEMA,
+    SCHEMA_HTTPS,
+    SEPARATE,
+    SKOS,
+    TYPE,
+    is_blank,
+)
+from crawlers.safety import bounds, sqlite
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from crawlers.records.rdf.apart import ReaderApart
     from crawlers.records.rdf.reader import Reader
     from crawlers.records.rdf.terms import Graph, Node, Term, Triple
 
+
+OTHER_DATASETS = {
+    *(DCAT + name for name in ("servesDataset", "inSeries", "first", "last", "prev", "next", "hasVersion")),
+    *(DCT + name for name in ("hasPart", "isPartOf", "relation", "source", "references", "isReferencedBy")),
+    *(DCT + name for name in ("hasVersion", "isVersionOf", "replaces", "isReplacedBy", "requires", "isRequiredBy")),
+    FOAF + "primaryTopic",
+    PROV + "wasDerivedFrom",
+}
+"""Predicates whose values are often other datasets."""
 TYPED, LISTED, MENTIONED, CATALOGUE, RECORD = 1, 2, 4, 8, 16
 """The roles of a node, as bits."""
 
@@ -283,3 +309,109 @@ def is_other_file(address: str) -> bool:
 
 def _is_empty(node: Node) -> bool:
     return all(predicate == TYPE for predicate in node)
+
+
+# A description: the dataset's node, and the nodes of the graph that belong to it
+
+_BEYOND = {  # thesauri never end; what a dataset is part of is not part of it
+    *(
+        SKOS + name
+        for name in ("broader", "narrower", "related", "hasTopConcept", "topConceptOf", "member", "memberList")
+    ),
+    *(OTHER_DATASETS - {DCT + "hasPart"}),
+    TYPE,
+}
+MAX_NODES = 50_000
+"""Nodes of one description; the largest dataset met has 8,327 resources."""
+MAX_TEXT = 16 << 20
+"""Characters of the nodes of one description, besides the dataset's own."""
+SHARED_TEXT, SHARED_FACTOR = 64 << 20, 20
+"""Characters of all descriptions of a file: these, and 20 times its bytes. Nodes that datasets share are repeated."""
+_LITTLE_TEXT = 64 << 10  # characters of each description beyond that
+_MAX_DISTANCE = 4  # named nodes from the dataset: distribution, service, agent, its organisation
+_RELATED = 3  # blank nodes in a row, of something that the dataset has to do with
+_MAX_NEIGHBOURS = 100  # named ones of a named node; one that has more is a hub, which describes no dataset
+
+
+class Descriptions:
+    """Collects the descriptions of a graph's datasets, within bounds.
+
+    Args:
+        nodes: the graph.
+        is_listed: whether a node without a type is listed as a dataset.
+
+    Attributes:
+        separate: the classes of nodes that have descriptions of their own.
+        budget: the characters that all descriptions together may still have; beyond it, long nodes are only named.
+    """
+
+    def __init__(self, nodes: Nodes, is_listed: Callable[[str], bool]) -> None:
+        self.nodes = nodes
+        self.is_listed = is_listed
+        self.separate = SEPARATE
+        self.budget = SHARED_TEXT
+
+    def description(self, subject: str, others: Iterable[str] = ()) -> tuple[Graph, bool]:
+        """Return the dataset's node and what belongs to it or to the others, and whether that is everything.
+
+        At most `MAX_NODES` and `bounds.STATEMENTS` are taken. A node with more statements or a longer text than what
+        is left is only named.
+        """
+        found: Graph = {}
+        room, values, is_everything = self.room(), bounds.STATEMENTS.most, True
+        waiting, related = deque([(subject, 0), *((other, 1) for other in others)]), deque[tuple[str, int]]()
+        while waiting or related:
+            current, distance = (waiting or related).popleft()
+            if current in found:
+                continue
+            node = self.nodes.node(current)
+            if not node or (found and self._is_separate(current, node)):
+                continue
+            if len(found) >= MAX_NODES:
+                return found, False
+            neighbours, length, count = _neighbours(node, distance)
+            values -= count
+            if found and (length > room or values < 0):
+                is_everything = False
+                continue
+            room -= length if found else 0
+            self.budget -= length
+            found[current] = node
+            for each in neighbours:
+                (related if each[1] > _MAX_DISTANCE else waiting).append(each)
+        return found, is_everything
+
+    def room(self) -> int:
+        """Return how many characters the next description may have, besides the dataset's own."""
+        return MAX_TEXT if self.budget > 0 else _LITTLE_TEXT
+
+    def _is_separate(self, subject: str, node: Node) -> bool:
+        """Return whether a node is a dataset or a catalogue of its own."""
+        types = node.get(TYPE)
+        return not self.separate.isdisjoint(types) if types else self.is_listed(subject)
+
+
+def _neighbours(node: Node, distance: int) -> tuple[list[tuple[str, int]], int, int]:
+    """Return the nodes that may belong to a node, each with its distance; how many characters and values it has."""
+    blanks: list[tuple[str, int]] = []
+    named: list[tuple[str, int]] = []
+    length = count = 0
+    for predicate, values in node.items():
+        count += len(values)
+        leads_on = predicate not in _BEYOND
+        for value in values:
+            if type(value) is not str:
+                length += len(value[0])
+                continue
+            length += len(value)
+            if value[:2] != "_:":
+                named += [(value, distance + 1)] if leads_on else []
+            elif leads_on:
+                blanks.append((value, distance + (distance > _MAX_DISTANCE)))
+            elif predicate in OTHER_DATASETS:
+                blanks.append((value, max(distance, _MAX_DISTANCE) + 1))
+    if distance > _MAX_DISTANCE + _RELATED:
+        return [], length, count
+    if distance >= _MAX_DISTANCE or (distance and len(named) > _MAX_NEIGHBOURS):
+        return blanks, length, count
+    return blanks + named, length, count

@@ -14,10 +14,10 @@ from scrapy import Request
 
 from crawlers.components.ledger import EXCLUDED
 from crawlers.exceptions import AnswerError
-from crawlers.kinds.dcat.description import is_newer, is_part, joined
 from crawlers.records.rdf import formats
 from crawlers.records.rdf.document import document, graph_of
-from crawlers.records.rdf.terms import DCT
+from crawlers.records.rdf.graphs import Order
+from crawlers.records.rdf.terms import DCT, TYPE, is_blank
 from crawlers.safety import strict_json
 from crawlers.store import folder
 
@@ -26,8 +26,10 @@ if TYPE_CHECKING:
 
     from crawlers.kinds.dcat.page import RDFPage, Record
     from crawlers.listing.crawl import Crawl
-    from crawlers.records.rdf.terms import Graph
+    from crawlers.records.rdf.terms import Graph, Term
     from crawlers.store.index import Known
+
+    Said = dict[tuple[str, str], set[tuple[object, ...]]]
 
 _FIRST, _SEVERAL, _JOINED = "descriptions", "described again", "joined"
 _MENTIONS, _UNCLAIMED, _TORN = "mentions", "unclaimed", "torn"
@@ -287,3 +289,73 @@ def _is_edited(whole: Graph | None, part: Graph | None, iri: str) -> bool:
     """Return whether a description has the date of another day: it comes again with the next crawl."""
     before, now = ((each or {}).get(iri, {}).get(DCT + "modified") for each in (whole, part))
     return before is not None and now is not None and now != before
+
+
+# Two descriptions of a dataset as one
+
+
+def is_part(description: Graph, whole: Graph) -> bool:
+    """Return whether another description of the same dataset says all that a description says.
+
+    >>> title = {"http://a.org/1": {"http://a.org/title": ["http://a.org/a"]}}
+    >>> is_part(title, title), is_part({"http://a.org/1": {}}, title), is_part(title, {"http://a.org/1": {}})
+    (True, True, False)
+    """
+    return _is_within(_said(description), _said(whole))
+
+
+def is_newer(description: Graph, other: Graph, iri: str) -> bool:
+    """Return whether a description is a later version of another: of a later date, and with all of its properties."""
+    said = [each.get(iri, {}).get(DCT + "modified", ()) for each in (other, description)]
+    before, now = (max((str(getattr(date, "value", date)) for date in dates), default="") for dates in said)
+    return before < now and _said(other).keys() <= _said(description).keys()
+
+
+def joined(first: Graph, second: Graph) -> Graph | None:
+    """Return two descriptions of a dataset as one; ``None`` if they contradict each other, as two versions of it do.
+
+    One may say all that the other says, and more; else each has properties of its own, and none that both have differs.
+    """
+    known, said = _said(first), _said(second)
+    if _is_within(said, known):
+        return first
+    if _is_within(known, said):
+        return second
+    if any(known.get(place, values) != values and place[1] != TYPE for place, values in said.items()):
+        return None
+    found = {subject: dict(node) for subject, node in first.items()}
+    names = {blank: f"{blank}-{len(first)}" for blank in _blanks(second)}
+    waiting, met = [place for place in said if place not in known or place[1] == TYPE], set[str]()
+    for subject, name in waiting:  # it grows by the blank nodes that are named
+        values = second[subject][name]
+        into = found.setdefault(names.get(subject, subject), {})
+        into[name] = [*dict.fromkeys((*into.get(name, ()), *(_renamed(value, names) for value in values)))]
+        for blank in names.keys() & {value for value in values if isinstance(value, str)} - met:
+            met.add(blank)
+            waiting += [(blank, each) for each in second.get(blank, ())]
+    return found
+
+
+def _is_within(said: Said, known: Said) -> bool:
+    return all(values <= known.get(place, set()) for place, values in said.items())
+
+
+def _said(description: Graph) -> Said:
+    """Return the values by named node and property; a blank node is what it says."""
+    order = Order(description, dict.fromkeys(_blanks(description), 1))
+    return {
+        (subject, name): set(map(order.rank, values))
+        for subject, node in description.items()
+        if not is_blank(subject)
+        for name, values in node.items()
+    }
+
+
+def _blanks(description: Graph) -> set[str]:
+    """Return the blank nodes, also those of which nothing is said."""
+    values = (value for node in description.values() for each in node.values() for value in each)
+    return {str(blank) for blank in (*description, *values) if is_blank(blank)}
+
+
+def _renamed(value: Term, names: dict[str, str]) -> Term:
+    return names.get(value, value) if isinstance(value, str) else value

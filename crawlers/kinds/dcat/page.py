@@ -10,8 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from crawlers.items import Dataset, Flaw
-from crawlers.kinds.dcat.catalogue import CATALOGUE, MENTIONED, Catalogue
-from crawlers.kinds.dcat.description import MAX_NODES, SHARED_FACTOR
+from crawlers.kinds.dcat.catalogue import CATALOGUE, MAX_NODES, MENTIONED, SHARED_FACTOR, Catalogue
 from crawlers.kinds.dcat.paging import Paging
 from crawlers.records import data_json, dcat
 from crawlers.records.dcat.datasets import has_lost, is_cut

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import logging
+from functools import partial
 from typing import TYPE_CHECKING
 
 from crawlers import kind
+from crawlers.exceptions import RulesError
 from crawlers.records import data_json, dcat
 from crawlers.records.rdf.document import graph_of
 
 if TYPE_CHECKING:
     from crawlers.items import Dataset, Document
     from crawlers.kind import Reader
+    from crawlers.kinds.dcat.rules import RDFRules
     from crawlers.records.rdf.terms import Graph
+
+logger = logging.getLogger(__name__)
 
 
 def rdf(document: Document, source: str, name: str, metadata_url: str) -> Dataset:
@@ -23,12 +29,28 @@ def rdf(document: Document, source: str, name: str, metadata_url: str) -> Datase
 
 
 def taught(metadata_source: str | None) -> Reader | None:
-    """Return the function that reads the documents that rules mapped; ``None`` for others."""
-    if not (metadata_source or "").startswith("rdf:"):
-        return None
-    from crawlers.kinds.dcat.rules.mapping import reader  # noqa: PLC0415 -- few sources have rules
+    """Return the function that reads the documents that rules mapped; ``None`` for others, and if the rules are gone.
 
-    return reader(str(metadata_source))
+    Rules with a mistake read nothing, and the mistake is logged.
+    """
+    if not metadata_source or not metadata_source.startswith("rdf:"):
+        return None
+    from crawlers.kinds.dcat import rules  # noqa: PLC0415 -- few sources have any
+
+    try:
+        found = rules.named(metadata_source.removeprefix(rules.PREFIX))
+    except RulesError as error:
+        logger.warning("%s", error)
+        return None
+    return partial(_translated, found) if found else None
+
+
+def _translated(rules: RDFRules, document: Document, source: str, name: str, metadata_url: str) -> Dataset:  # noqa: ARG001
+    from crawlers.kinds.dcat.translation import Translation  # noqa: PLC0415
+
+    subject = str(document.setdefault("@id", "_:dataset"))
+    known = Translation(rules, graph_of(document), subject)
+    return dcat.dataset(known.graph, subject, source=source, amend=known.amend)
 
 
 def triples(document: Document, _: str) -> tuple[Graph, str] | None:

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from crawlers import arguments
 from crawlers.arguments import Argument
-from crawlers.kinds.dcat.changes import Changes
-from crawlers.kinds.dcat.dialect import DCATDialect
+from crawlers.kinds.dcat.dialect import Changes, DCATDialect
 from crawlers.kinds.dcat.page import RDFPage
 from crawlers.listing.listed import ListedSpider
 
@@ -60,7 +59,7 @@ class DCATSpider(ListedSpider):
     def _follow(self, file: str) -> None:
         """Read pages by the rules of a file; few catalogues need any, so what reads them is imported here."""
         from crawlers.kinds.dcat.rules import lasting  # noqa: PLC0415
-        from crawlers.kinds.dcat.rules.mapping import TaughtPage  # noqa: PLC0415
+        from crawlers.kinds.dcat.translation import TaughtPage  # noqa: PLC0415
 
         rules = lasting(file)
         self.identity = {"rules": rules.digest}

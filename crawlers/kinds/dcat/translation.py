@@ -2,32 +2,28 @@
 
 from __future__ import annotations
 
-import logging
-from functools import partial
 from typing import TYPE_CHECKING, Any, BinaryIO
 
-from crawlers.exceptions import RulesError
 from crawlers.items import Agent
-from crawlers.kinds.dcat.catalogue import NOTED, ROLE_OF_TYPE, TYPED, Catalogue
-from crawlers.kinds.dcat.description import MAX_NODES
+from crawlers.kinds.dcat.catalogue import MAX_NODES, NOTED, ROLE_OF_TYPE, TYPED, Catalogue
 from crawlers.kinds.dcat.page import RDFPage
-from crawlers.kinds.dcat.rules.file import (
+from crawlers.kinds.dcat.rules import (
     ADDRESSES,
     AGENTS,
     ALSO,
     FILES,
+    MOST,
     OF_DATASETS,
     OF_RESOURCES,
     PLAIN,
     PREFIX,
-    named,
+    Links,
+    links,
 )
-from crawlers.kinds.dcat.rules.paths import MOST, Links, links
-from crawlers.records import dcat, values
+from crawlers.records import values
 from crawlers.records.dcat.agents import agent, email, in_their_order
 from crawlers.records.dcat.description import Description
 from crawlers.records.dcat.distributions import DISTRIBUTIONS
-from crawlers.records.rdf.document import graph_of
 from crawlers.records.rdf.graphs import full_disk
 from crawlers.records.rdf.terms import DCAT, DCT, TYPE, Literal, is_blank
 from crawlers.safety import sqlite
@@ -35,11 +31,9 @@ from crawlers.safety import sqlite
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
-    from crawlers import kind
-    from crawlers.items import Dataset, Document
+    from crawlers.items import Dataset
     from crawlers.kinds.dcat.page import Amend
-    from crawlers.kinds.dcat.rules.file import Parts, RDFRules
-    from crawlers.kinds.dcat.rules.paths import Ways
+    from crawlers.kinds.dcat.rules import Parts, RDFRules, Ways
     from crawlers.records.rdf.apart import ReaderApart
     from crawlers.records.rdf.formats import Format
     from crawlers.records.rdf.reader import Reader
@@ -350,26 +344,3 @@ class TaughtPage(RDFPage):
     def _mapped(self, description: Graph, subject: str) -> tuple[Graph, Amend]:
         known = Translation(self.rules, description, subject, self.language)
         return known.graph, known.amend
-
-
-logger = logging.getLogger(__name__)
-
-
-def reader(metadata_source: str) -> kind.Reader | None:
-    """Return the function that reads the documents that rules mapped; ``None`` if there are no rules of that name.
-
-    Rules with a mistake read nothing, and the mistake is logged.
-    """
-    try:
-        found = named(metadata_source.removeprefix(PREFIX))
-    except RulesError as error:
-        logger.warning("%s", error)
-        return None
-    return partial(read, found) if found else None
-
-
-def read(rules: RDFRules, document: Document, source: str, name: str, metadata_url: str) -> Dataset:  # noqa: ARG001
-    """Return the item of a description as JSON-LD."""
-    subject = str(document.setdefault("@id", "_:dataset"))
-    known = Translation(rules, graph_of(document), subject)
-    return dcat.dataset(known.graph, subject, source=source, amend=known.amend)

@@ -8,7 +8,7 @@ from urllib.parse import urlencode
 
 from scrapy import FormRequest, Request
 
-from crawlers.kinds.dcat.description import OTHER_DATASETS
+from crawlers.kinds.dcat.catalogue import OTHER_DATASETS
 from crawlers.records.rdf.graphs import valid_iri
 from crawlers.records.rdf.terms import DCAT, DCT, TYPE
 

@@ -71,6 +71,9 @@ _BY_PREFIX: dict[str, tuple[str, ...]] = {
 }
 _BY_PREFIX["schema"] = (SCHEMA, SCHEMA_HTTPS)
 
+SEPARATE = frozenset(DCAT + name for name in ("Dataset", "DatasetSeries", "Catalog", "CatalogRecord"))
+"""Classes of nodes that have descriptions of their own: another dataset cites them."""
+
 
 def iris(names: Iterable[str]) -> tuple[str, ...]:
     """Return the IRIs of names with a prefix; those of schema.org have two.

@@ -21,6 +21,7 @@ from crawlers.records.rdf.terms import (
     PROV,
     SCHEMA,
     SCHEMA_HTTPS,
+    SEPARATE,
     TYPE,
     VCARD,
     Literal,
@@ -40,7 +41,6 @@ if TYPE_CHECKING:
 
 # What a source that publishes RDF said of a dataset: its own triples, under names that any RDF parser accepts
 
-_SEPARATE = {DCAT + name for name in ("Dataset", "DatasetSeries", "Catalog", "CatalogRecord")}
 _NOT_A_DATASET = {DCAT + name for name in ("Catalog", "CatalogRecord", "Distribution", "DataService")}
 _OF_CATALOGUES = {DCAT + name for name in ("dataset", "catalog", "record", "service")}
 _FILES = (DCAT + "distribution", DCAT + "distributions", SCHEMA + "distribution", SCHEMA_HTTPS + "distribution")
@@ -139,7 +139,7 @@ def _is_exact(node: Node) -> bool:
 
 def _is_part(node: Node) -> bool:
     """Return whether a node is no dataset or catalogue of its own."""
-    return _SEPARATE.isdisjoint(node.get(TYPE, ()))
+    return SEPARATE.isdisjoint(node.get(TYPE, ()))
 
 
 def _node(node: Node, names: dict[str, str]) -> Node:
