@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 from types import SimpleNamespace
 
 import pytest
@@ -71,7 +72,7 @@ def test_an_ftp_address_is_no_landing_page() -> None:
 def test_rdf_xml_is_read_to_a_depth(monkeypatch: pytest.MonkeyPatch, block: int) -> None:
     monkeypatch.setattr(guards, "_BLOCK", block)
     monkeypatch.setattr(guards, "MAX_DEPTH", 50)
-    monkeypatch.setattr(guards, "_STEP", 30)
+    monkeypatch.setattr(guards, "_STEPS", re.compile(rb"(?s:.{1,30})[^<]*+"))
 
     def read(document: bytes) -> bytes:
         return guards.XMLGuard(io.BytesIO(document)).read()

@@ -28,7 +28,7 @@ _TRIPLE_TERM = re.compile(
     rb"""<<\((?:\s|\#[^\n]*+)*+(?:[<_\["'(]|[^\s()<>"']*:)"""
 )  # with a subject, which `cout <<(a)` lacks
 _SOME_OF_A_CROWD = 2 * MAX_ATTRIBUTES  # bytes: half of what the shortest attributes take
-_STEP = 1 << 14
+_STEPS = re.compile(rb"(?s:.{1,16384})[^<]*+")
 _EMPTY = re.compile(rb"""<[^<>"']*+(?:"[^"<]*+"[^<>"']*+|'[^'<]*+'[^<>"']*+)*+>(?<=/>)""")
 _TAIL = 1 << 16  # bytes: comments behind the root's end
 _BESIDE = rb"(?:\s|<\?.*?\?>|<!--.*?-->)*+"
@@ -151,10 +151,10 @@ class XMLGuard(Guard):
             raise AnswerError(
                 "invalid_rdf", f"an element has more than {MAX_ATTRIBUTES} attributes: the rest is not read"
             )
-        begun = text.rfind(b"<")
-        self._check_depth(text[:begun] if begun >= 0 else b"")
-        is_held = bool(block) and begun >= 0 and len(text) - begun <= _BLOCK
-        text, self.rest = (text[:begun], text[begun:]) if is_held else (text, b"")
+        before, mark, last = text.rpartition(b"<")
+        self._check_depth(before)
+        is_held = block and mark and len(last) < _BLOCK
+        text, self.rest = (before, mark + last) if is_held else (text, b"")
         if self._is_usual(text):
             return text
         tags = _TAG if self.literal or b"parseType" in text else _WITH_ATTRIBUTES
@@ -205,17 +205,13 @@ class XMLGuard(Guard):
 
     def _check_depth(self, text: bytes) -> None:
         """Count levels, in steps too short to exceed the limit by much; a raw ``<`` in a value counts as one."""
-        at = 0
-        while at < len(text):
-            end = text.find(b"<", at + _STEP)
-            part = text[at : end if end >= 0 else len(text)]
+        for part in _STEPS.findall(text):
             begun = part.count(b"<")
             self.depth += begun - 2 * part.count(b"</") - _empty(part, begun)
             if self.depth > MAX_DEPTH:
                 raise AnswerError(
                     "invalid_rdf", f"elements are nested more than {MAX_DEPTH} deep: the rest is not read"
                 )
-            at += len(part)
 
 
 def _named(value: bytes) -> bytes:
@@ -239,7 +235,7 @@ def _is_crowded(text: bytes) -> bool:
             at += _SOME_OF_A_CROWD
             continue
         begin, end = max(text.rfind(b"<", 0, at), 0), text.find(b"<", at)
-        at = end if end >= 0 else len(text)
+        at = len(text) if end == -1 else end
         if _CROWDED.match(text, begin, at):
             return True
     return False
