@@ -13,8 +13,8 @@ from crawlers import signals
 from crawlers.components.ledger import EXCLUDED, Records
 from crawlers.extensions.error_log import Excluded
 from crawlers.items import Dataset
+from crawlers.listing.crawl import RunState
 from crawlers.listing.spider import completion
-from crawlers.listing.state import RunState
 from crawlers.records.curation import Curation
 from crawlers.safety.redact import without_logins
 from pipelines.batches import Batch, Item, Pipeline, key, reference

@@ -15,7 +15,7 @@ from crawlers import signals
 from crawlers.extensions.error_log import NotWritten, now
 from crawlers.items import Dataset, Export, Extension, Flaw, Kind, Profile, Site, Status, Stored
 from crawlers.kind import NoReaderError, reader
-from crawlers.listing.state import RunState
+from crawlers.listing.crawl import RunState
 from crawlers.safety import inside, strict_json
 from crawlers.safety.redact import without_logins, writable
 from crawlers.store.comparison import OPEN_BATCH, OpenBatch

@@ -17,7 +17,7 @@ from twisted.python.failure import Failure
 
 from crawlers.exceptions import AnswerError
 from crawlers.listing.batches import Batch, Batches
-from crawlers.listing.faults import Fault
+from crawlers.listing.dialect import Fault
 
 IDS = [f"n{number:03}" for number in range(100)]
 

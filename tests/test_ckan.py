@@ -22,9 +22,8 @@ from crawlers.kinds.ckan.questions import ById
 from crawlers.kinds.ckan.spider import CKAN
 from crawlers.listing import since
 from crawlers.listing.batches import Batch
-from crawlers.listing.faults import Fault
-from crawlers.listing.spider import flat
-from crawlers.listing.state import RunState
+from crawlers.listing.crawl import RunState, flat
+from crawlers.listing.dialect import Fault
 from crawlers.listing.walk import Walk
 from crawlers.safety import strict_json
 from crawlers.store.index import Index, Known
@@ -393,7 +392,7 @@ def test_a_dataset_without_its_newest_export_is_known(tmp_path):
 
 def test_what_is_gone_is_found_a_part_at_a_time(monkeypatch):
     """Other work goes on meanwhile, and no list of all ids is made."""
-    monkeypatch.setattr("crawlers.listing.spider.TURN", 0)
+    monkeypatch.setattr("crawlers.listing.crawl.TURN", 0)
     spider = CKAN(portal="https://example.org")
     known, gone, parts, turns = 100_000, [], [], 0
     spider.gone.known = lambda: (f"{number:06}" for number in range(known))

@@ -45,7 +45,7 @@ from crawlers.kinds.api.file import shipped
 from crawlers.kinds.ckan.exports import LEVELS
 from crawlers.kinds.html.rules import FIELDS, RESOURCE_FIELDS, WAYS, Links, Paging, Rule, Rules
 from crawlers.listing import evidence
-from crawlers.listing.state import RunState, stat
+from crawlers.listing.crawl import RunState, stat
 from crawlers.operate.sources.source import REVIEWS
 from crawlers.publish import operations
 from crawlers.publish.journal import Phase

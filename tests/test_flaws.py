@@ -15,8 +15,8 @@ from crawlers.components.ledger import EXCLUDED, Job
 from crawlers.extensions import report
 from crawlers.extensions.error_log import ErrorLog
 from crawlers.items import Dataset, Flaw
+from crawlers.listing.crawl import RunState
 from crawlers.listing.spider import CatalogueSpider
-from crawlers.listing.state import RunState
 from crawlers.records.record import FLAWS, Record
 from crawlers.safety import strict_json
 from crawlers.store import lines

@@ -16,14 +16,12 @@ from scrapy.utils.test import get_crawler
 from crawlers.exceptions import AnswerError
 from crawlers.items import Dataset
 from crawlers.listing import evidence, ladder
-from crawlers.listing.crawl import Limits
-from crawlers.listing.dialect import Dialect, Traits
+from crawlers.listing.crawl import Limits, Walks
+from crawlers.listing.dialect import Dialect, Fault, Traits
 from crawlers.listing.evidence import RULES, Ended, Taken, after, check_end, decide, is_end, is_met, judge
-from crawlers.listing.faults import Fault
 from crawlers.listing.ladder import Again, Halve, Instead, Onward, Other, Renew, Skip, Smaller
-from crawlers.listing.listed import ListedSpider
 from crawlers.listing.lister import Intake, Lister
-from crawlers.listing.state import Walks
+from crawlers.listing.spider import ListedSpider
 from crawlers.listing.walk import Entry, ListingPage, Offer, Walk, restored
 from tests.walked import walk
 

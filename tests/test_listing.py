@@ -20,11 +20,10 @@ from crawlers.exceptions import AnswerError
 from crawlers.kinds.html.spider import HTML
 from crawlers.listing import confirmation, since, withdrawals
 from crawlers.listing.confirmation import Confirmation, Fate, GoneRecords
-from crawlers.listing.crawl import Limits
+from crawlers.listing.crawl import Limits, RunState, stat
 from crawlers.listing.dialect import Dialect, Traits
 from crawlers.listing.lister import Lister
 from crawlers.listing.spider import CatalogueSpider
-from crawlers.listing.state import RunState, stat
 from crawlers.listing.walk import Entry, ListingPage, Walk
 
 URL = "https://example.org/api"

@@ -7,7 +7,8 @@ from scrapy.http import HtmlResponse, TextResponse
 
 from crawlers.kind import registered
 from crawlers.kinds.dcat.spider import DCAT
-from crawlers.listing import other_answers
+from crawlers.listing import answers
+from crawlers.listing.answers import other_answer
 from tests.conftest import FAST, Crawl, options, scrapy
 from tests.site import Answer, Site
 from tests.walked import answers_of, walk
@@ -66,7 +67,7 @@ ANSWERS = {  # the content type, the body, what it is, and what to use
 def test_an_answer_is_named(name):
     content_type, body, what, use = ANSWERS[name]
     kind = HtmlResponse if content_type == HTML else TextResponse
-    said = other_answers.named(kind("https://a.org/b/c?d=e", headers={"Content-Type": content_type}, body=body)) or ""
+    said = other_answer(kind("https://a.org/b/c?d=e", headers={"Content-Type": content_type}, body=body)) or ""
     assert said.startswith(f"this is {what}: use ")
     assert use in said
     assert "?d=e" not in said
@@ -90,11 +91,11 @@ def test_an_answer_is_named(name):
     ids=range(10),
 )
 def test_any_other_answer_is_not(body):
-    assert other_answers.named(TextResponse("https://a.org/", body=body)) is None
+    assert other_answer(TextResponse("https://a.org/", body=body)) is None
 
 
 def test_a_command_names_a_spider_that_there_is():
-    table = other_answers._table()
+    table = answers._table()
     uses = [use for part in ("xml", "json") for _, use in table[part].values()]
     spiders = {use.split("scrapy crawl ")[1].split()[0] for use in uses if "scrapy crawl " in use}
     assert spiders <= registered().keys()
@@ -104,7 +105,7 @@ def test_a_command_names_a_spider_that_there_is():
 
 def test_the_spider_of_the_kind_is_not_told_to_use_itself():
     response = TextResponse("https://a.org/sparql", body=ANSWERS["sparql"][1])
-    assert other_answers.named(response, spider="sparql") is None
+    assert other_answer(response, spider="sparql") is None
 
 
 # Whole crawls

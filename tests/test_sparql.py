@@ -19,7 +19,7 @@ from crawlers.kinds.sparql.descriptions import Descriptions
 from crawlers.kinds.sparql.queries import Endpoint as Where
 from crawlers.kinds.sparql.spider import SPARQL
 from crawlers.listing.batches import Batch
-from crawlers.listing.faults import Fault as Why
+from crawlers.listing.dialect import Fault as Why
 from crawlers.records.rdf.reader import Fault
 from tests import forked
 from tests.conftest import FAST, ROOT, Crawl, load, options, scrapy

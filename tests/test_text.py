@@ -12,10 +12,10 @@ from scrapy.http import HtmlResponse, Response, TextResponse
 
 from crawlers import arguments
 from crawlers.exceptions import AnswerError, ArgumentError, RulesError
-from crawlers.kinds.ckan import api
 from crawlers.kinds.dcat.answer import read
 from crawlers.kinds.html.answer import page_of
 from crawlers.kinds.html.rules import loads
+from crawlers.listing.answers import json_document
 from crawlers.listing.spider import CatalogueSpider
 from crawlers.safety import text
 from tests.conftest import Crawl, options, scrapy
@@ -53,7 +53,7 @@ def paragraph(response: HtmlResponse) -> tuple[str, str | None]:
 @pytest.mark.parametrize("charset", ["iso-8859-1", "us-ascii", "windows-1251", "utf-16", "latin1", *NO_TEXT])
 def test_json_is_utf8_whatever_its_header_says(charset):
     body = json.dumps({"title": GERMAN}, ensure_ascii=False).encode()
-    assert api.document(json_answer(body, f"application/json; charset={charset}")) == {"title": GERMAN}
+    assert json_document(json_answer(body, f"application/json; charset={charset}")) == {"title": GERMAN}
 
 
 @pytest.mark.parametrize(
@@ -62,19 +62,19 @@ def test_json_is_utf8_whatever_its_header_says(charset):
 def test_json_that_is_not_utf8_is_what_its_header_says_or_its_bytes(codec, charset):
     body = json.dumps({"title": GERMAN}, ensure_ascii=False).encode(codec)
     header = f"application/json; charset={charset}" if charset else "application/json"
-    assert api.document(json_answer(body, header)) == {"title": GERMAN}
+    assert json_document(json_answer(body, header)) == {"title": GERMAN}
 
 
 def test_json_in_the_encoding_that_the_user_says():
     body = json.dumps({"title": "Łódź, źródła"}, ensure_ascii=False).encode("cp1250")
-    assert api.document(json_answer(body, encoding="windows-1250")) == {"title": "Łódź, źródła"}
+    assert json_document(json_answer(body, encoding="windows-1250")) == {"title": "Łódź, źródła"}
 
 
 @pytest.mark.parametrize("charset", ["utf-8", "iso-8859-1", *NO_TEXT])
 def test_json_with_bytes_that_nothing_explains_is_no_answer(charset):
     body = b'{"title": "' + DAMAGED + b'"}'
     with pytest.raises(AnswerError, match="is not in its encoding") as caught:
-        api.document(json_answer(body, f"application/json; charset={charset}"))
+        json_document(json_answer(body, f"application/json; charset={charset}"))
     assert caught.value.kind == "truncated"
 
 

@@ -16,7 +16,7 @@ from scrapy import Request
 from crawlers.components.politeness import failures
 from crawlers.ecosystem import ecosystem_file
 from crawlers.exceptions import AnswerError
-from crawlers.listing.json_answer import document
+from crawlers.listing.answers import json_document
 from crawlers.records.addresses import related
 from crawlers.records.tables import csv_rows
 
@@ -91,7 +91,7 @@ def answers(response: Response, names: list[str]) -> Answers:
     Raises:
         AnswerError: GraphQL gives no such answer.
     """
-    content = document(response)
+    content = json_document(response)
     if not isinstance(content, dict) or not content.keys() & {"data", "errors"}:
         raise AnswerError("refused", f"GitHub answered {str(content)[:200]!r}, not data")
     data, errors = content.get("data"), _errors(content)
@@ -163,7 +163,7 @@ def repository(response: Response) -> Facts:
     Raises:
         AnswerError: it is not a repository.
     """
-    record = document(response)
+    record = json_document(response)
     facts = _checked({name: path.search(record) for name, path in _REST.items()}) if isinstance(record, dict) else {}
     if not facts.get("repository"):
         raise AnswerError("refused", f"GitHub answered {str(record)[:200]!r}, not a repository")
@@ -193,7 +193,7 @@ def _count(response: Response) -> int:
     """Return how many entries a list has that is asked for in pages of one entry: its last page's number."""
     if response.status == 204:  # the contributors of an empty repository
         return 0
-    entries = document(response)
+    entries = json_document(response)
     if not isinstance(entries, list):
         raise AnswerError("refused", f"GitHub answered {str(entries)[:200]!r}, not a list")
     return _last_page(response) or len(entries)
@@ -218,12 +218,12 @@ def _releases(response: Response) -> Facts:
 
 
 def _latest_release(response: Response) -> Facts:
-    tag, date = jmespath.search("[tag_name, published_at]", document(response)) or (None, None)
+    tag, date = jmespath.search("[tag_name, published_at]", json_document(response)) or (None, None)
     return _checked({"latest_release": tag, "release_date": date})
 
 
 def _last_commit(response: Response) -> Facts:
-    return _checked({"last_commit": jmespath.search("[0].commit.committer.date", document(response))})
+    return _checked({"last_commit": jmespath.search("[0].commit.committer.date", json_document(response))})
 
 
 def _file(response: Response) -> Facts:
@@ -291,7 +291,7 @@ def absence(response: Response) -> tuple[State, str]:
 def message(response: Response) -> str:
     """Return what GitHub says of an error, with the reason of a block; empty if that can't be read."""
     try:
-        content = document(response)
+        content = json_document(response)
     except AnswerError:
         return ""
     found = content if isinstance(content, dict) else {}

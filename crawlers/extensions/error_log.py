@@ -17,7 +17,7 @@ from crawlers.components.ledger import Job, Records
 from crawlers.exceptions import AnswerError
 from crawlers.extensions.flaw_log import FlawLog
 from crawlers.items import Dataset, Export, Profile
-from crawlers.listing.state import RunState
+from crawlers.listing.crawl import RunState
 from crawlers.records import moment
 from crawlers.safety.redact import redact
 from crawlers.store import lines

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from crawlers.components.ledger import IS_EXCLUDED, IS_KEPT, Job, Records
 from crawlers.items import Dataset, Flaw
-from crawlers.listing.state import RunState
+from crawlers.listing.crawl import RunState
 from crawlers.records import moment
 from crawlers.safety import strict_json
 from crawlers.safety.redact import redact

@@ -20,7 +20,7 @@ from crawlers import signals
 from crawlers.components.ledger import Job
 from crawlers.exceptions import JobError
 from crawlers.extensions.error_log import ErrorLog, now
-from crawlers.listing.state import RunState
+from crawlers.listing.crawl import RunState
 from crawlers.records import moment
 from crawlers.safety import inside, strict_json
 from crawlers.safety.redact import redact

@@ -1,18 +1,85 @@
-"""Names answers that a spider does not read: a feed, a sitemap, a service, a login; and says what to use instead."""
+"""What portals answer, whatever their headers say: JSON, and what a spider does not read.
+
+A robot check, a page and a broken text are other errors than "no JSON". A feed, a sitemap, a service and a login are
+named, with what to use instead.
+"""
 
 from __future__ import annotations
 
+import io
 import re
 from functools import cache
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
+from w3lib.encoding import http_content_type_encoding
+
+from crawlers.components.politeness.failures import challenge
+from crawlers.exceptions import AnswerError
 from crawlers.records.tables import toml_table
 from crawlers.safety import strict_json
-from crawlers.safety.text import of_page
+from crawlers.safety.text import decoded, is_utf8, of_page
 
 if TYPE_CHECKING:
     from scrapy.http import Response
+
+_PARTIAL = 206
+
+
+def json_document(response: Response, max_size: int | None = None) -> Any:
+    """Return the JSON of an answer.
+
+    Args:
+        max_size: the largest that is read, in bytes; by default any.
+
+    Raises:
+        AnswerError: it is a robot check (blocked), larger than that (too_large), or no JSON (not_json, truncated).
+    """
+    check = challenge(response)
+    if check:
+        raise AnswerError("blocked", check)
+    body = first_bytes(response, max_size)
+    if max_size is not None and len(body) > max_size:
+        message = f"the JSON is read as a whole, and is larger than JSON_MAXSIZE ({max_size} bytes): raise that"
+        raise AnswerError("too_large", message)
+    try:
+        return strict_json.loads(readable(response, body))
+    except ValueError as error:
+        if body.lstrip()[:1] in (b"{", b"["):
+            message = f"the JSON of {len(body)} bytes breaks off or is broken: {error}"
+            raise AnswerError("truncated", message) from None
+        kind = (response.headers.get("Content-Type") or b"nothing").decode("latin-1").split(";")[0]
+        other = other_answer(response, "JSON")
+        raise AnswerError("not_json", other or f"{len(body)} bytes of {kind} came instead of JSON") from None
+
+
+def readable(response: Response, body: bytes) -> bytes | str:
+    """Return the JSON of a body: UTF-8 (RFC 8259, 8.1), unless it is not and the header names what it is.
+
+    Raises:
+        ValueError: its encoding is unknown.
+    """
+    if is_utf8(io.BytesIO(body)):
+        return body
+    given = response.meta.get("encoding") if response.request else None
+    charset = http_content_type_encoding((response.headers.get("Content-Type") or b"").decode("latin-1"))
+    found = decoded(body, charset, given=given, is_utf8=True)
+    if found.flaw:
+        raise ValueError(found.flaw)
+    return found.text
+
+
+def check_whole(response: Response) -> None:
+    """
+    Raises:
+        AnswerError: the answer is a part of what was asked for.
+    """
+    unit = (response.headers.get("Content-Range") or b"bytes").split()[0]
+    if response.status == _PARTIAL and unit.lower() == b"bytes":  # else a page of records, as PostgREST's
+        raise AnswerError("truncated", "the answer is a part, as it says itself (HTTP 206)")
+
+
+# Answers that a spider does not read
 
 _HEAD = 64 << 10  # bytes of an answer that are looked at; a JSON answer is read whole up to the second length
 _JSON = 1 << 20
@@ -22,7 +89,7 @@ _PASSWORD = re.compile(r"""<input\b[^>]*\btype\s*=\s*["']?password\b""", re.IGNO
 _HEADINGS = re.compile(r"<(?:title|h1|h2|legend)\b[^>]*>([^<]{0,200})", re.IGNORECASE)
 
 
-def named(response: Response, wanted: str = "", *, spider: str = "") -> str | None:
+def other_answer(response: Response, wanted: str = "", *, spider: str = "") -> str | None:
     """Return what an answer is, and what to use instead, as a sentence without a full stop; ``None`` if it is unknown.
 
     Args:
@@ -31,9 +98,9 @@ def named(response: Response, wanted: str = "", *, spider: str = "") -> str | No
         spider: the spider that asks: an answer for which it would be the one to use is none of these.
 
     >>> from scrapy.http import TextResponse
-    >>> named(TextResponse("https://a.org/oai?verb=Identify", body=b"<?xml version='1.0'?><OAI-PMH/>"))
+    >>> other_answer(TextResponse("https://a.org/oai?verb=Identify", body=b"<?xml version='1.0'?><OAI-PMH/>"))
     'this is an answer of OAI-PMH: use scrapy crawl oai -a url=https://a.org/oai'
-    >>> named(TextResponse("https://a.org/", body=b"<p>Hello</p>"))
+    >>> other_answer(TextResponse("https://a.org/", body=b"<p>Hello</p>"))
     """
     body = first_bytes(response, _JSON)
     begin = body[:_HEAD].decode("utf-16" if body[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig", "replace")

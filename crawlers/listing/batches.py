@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from crawlers.components.politeness import failures
 from crawlers.exceptions import AnswerError
-from crawlers.listing.faults import LASTING, Fault
-from crawlers.listing.spider import callback, flat
+from crawlers.listing.crawl import callback, flat
+from crawlers.listing.dialect import LASTING, Fault
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Iterator

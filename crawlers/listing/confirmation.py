@@ -14,7 +14,7 @@ from scrapy.spidermiddlewares.httperror import HttpError
 from crawlers.components.ledger import Notes
 from crawlers.components.politeness import failures
 from crawlers.exceptions import AnswerError
-from crawlers.listing.spider import callback
+from crawlers.listing.crawl import callback
 from crawlers.listing.withdrawals import LIST
 from crawlers.records.addresses import host
 
@@ -241,7 +241,6 @@ class Confirmation(ABC):
             yield from self._control(asked, is_end=True) if is_any_gone else self._settle(asked)
 
     def _gone(self, asked: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
-        """Yield those of a part that are gone, with the note about each."""
         fates = ((dataset_id, self.notes.get(self.topic, dataset_id)) for dataset_id in self._part(asked["last"]))
         return ((dataset_id, fate) for dataset_id, fate in fates if fate["answer"] not in ("", THERE))
 

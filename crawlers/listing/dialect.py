@@ -9,9 +9,9 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Collection
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, Protocol
 
-from crawlers.listing.faults import Fault
+from crawlers.exceptions import AnswerError
 from crawlers.listing.walk import A, Entry, ListingPage, Part, Walk
 
 if TYPE_CHECKING:
@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from scrapy import Request
     from scrapy.http import Response
 
-    from crawlers.exceptions import AnswerError
-    from crawlers.listing.faults import Rung
 
 WINDOWS = frozenset((10_000, 15_000, 50_000))
 """Where search servers stop: Elasticsearch and Solr at 10,000, some GeoNetworks at 15,000, Virtuoso at 50,000.
@@ -202,3 +200,86 @@ class Dialect(ABC, Generic[A]):
     def stopped(self, walk: Walk[A]) -> Iterator[Any]:
         """Yield what there is to do when the user's limit is reached."""
         return iter(())
+
+
+def repeated(title: str | None, other: str | None, what: str) -> AnswerError:
+    """Return what is wrong with a record whose id another one has: a version of the same dataset is a flaw of that.
+
+    Args:
+        title, other: those of the two records.
+        what: who has the other record: "the server", "another file".
+
+    >>> repeated("Rivers", " rivers ", "the server").kind, repeated("Rivers", "Roads", "the server").kind
+    ('repeated_id', 'duplicate_id')
+    """
+    first, second = (" ".join((each or "").casefold().split()) for each in (title, other))
+    if first and first == second:
+        return AnswerError("repeated_id", f"{what} has another version of this dataset; the first one is kept")
+    message = f"{what} has a different record with the same identifier; only the first one is kept"
+    return AnswerError("duplicate_id", message)
+
+
+# Why a page did not come
+#
+# A fault of the host has no rung: that host is stopped. A fault of the question is the portal's refusal, in words of
+# its own or with a 4xx: only another question helps. A fault of the page is met by the whole ladder.
+
+OF_HOST = frozenset(("blocked", "robots", "dns", "forbidden_address", "offsite", "ignored", "disk", "bug"))
+"""The error kinds that no other request to the host cures."""
+LASTING = frozenset(("too_large", "timeout", "truncated"))
+"""Later pages stay small after one of these."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """Why a page did not come.
+
+    Args:
+        error: what is reported.
+        status: the HTTP status, if an answer came.
+        is_spoken: whether the portal refused in words of its own protocol.
+        about: the codes and names that those words have.
+        is_first: whether no page came before.
+        is_of_page: whether a smaller page may help, whatever the portal says of this one.
+        has_waited: whether the host said when to come again (Retry-After), and was obeyed.
+        is_help: whether it was but a help before the list, which is asked for all the same: the list decides.
+    """
+
+    error: AnswerError
+    status: int | None = None
+    is_spoken: bool = False
+    about: str = ""
+    is_first: bool = False
+    is_of_page: bool = False
+    has_waited: bool = False
+    is_help: bool = False
+
+    @property
+    def is_of_host(self) -> bool:
+        """Whether no other request to the host helps: it is closed, unknown, or asks for a pause without end."""
+        is_unreached = self.error.kind == "connection" and self.is_first
+        is_waiting = self.status == 429 or (self.status == 503 and self.has_waited)
+        return self.error.kind in OF_HOST or is_unreached or (is_waiting and not self.is_help)
+
+    @property
+    def is_of_question(self) -> bool:
+        """Whether the portal would repeat its answer to this question: a 4xx, or a refusal in words of its own."""
+        is_refused = self.status is not None and 400 <= self.status < 500 and self.status not in (408, 429)
+        return not self.is_of_page and (self.is_spoken or is_refused or self.error.kind == "refused")
+
+
+class Rung(Protocol):
+    """Something that may help.
+
+    Attributes:
+        name: for the log and `Walk.tried`.
+        most: how often it is taken without progress.
+    """
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def most(self) -> int: ...
+
+    def instead(self, walk: Walk[Any], fault: Fault, dialect: Any) -> Walk[Any] | None:
+        """Return the walk that is tried instead; ``None`` if this does not help here."""

@@ -74,6 +74,8 @@ def after(here: Walk[Any], page: ListingPage[Any], taken: Taken, traits: Traits)
     is_own = 0 < here.largest == here.total and page.total == taken.came  # each page counts itself
     before = None if is_own else here.total if page.behind is None else here.counted
     change = 0 if is_own or page.total is None or here.total is None else page.total - here.total
+    counts = f"it counts {before} datasets on one page and {counted} on a later one"
+    contradiction = "" if fits(before, counted) else f"{counts}: its pages answer two questions"
     is_back = traits.way == "stated" and not (page.is_guessed or page.is_new)
     is_ring = is_back and not taken.new and bool(here.first) and here.digest != taken.digest == here.first
     return replace(
@@ -103,7 +105,7 @@ def after(here: Walk[Any], page: ListingPage[Any], taken: Taken, traits: Traits)
         is_ring=is_ring,
         has_moved=here.has_moved or page.has_moved or change != 0,
         has_shrunk=here.has_shrunk or change < 0,
-        contradiction=here.contradiction or ("" if fits(before, counted) else _contradiction(before, counted)),
+        contradiction=here.contradiction or contradiction,
     )
 
 
@@ -135,10 +137,6 @@ def fits(before: int | None, now: int | None) -> bool:
     (False, True, True, False)
     """
     return before is None or now is None or abs(now - before) <= max(_DRIFT, _DRIFT_SHARE * before)
-
-
-def _contradiction(before: int | None, now: int | None) -> str:
-    return f"it counts {before} datasets on one page and {now} on a later one: its pages answer two questions"
 
 
 def _is_capped(here: Walk[Any], page: ListingPage[Any], taken: Taken, total: int | None) -> bool:

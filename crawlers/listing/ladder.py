@@ -9,13 +9,12 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from crawlers.listing.faults import LASTING
+from crawlers.listing.dialect import LASTING
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from crawlers.listing.dialect import Dialect
-    from crawlers.listing.faults import Fault
+    from crawlers.listing.dialect import Dialect, Fault
     from crawlers.listing.walk import Walk
 
 

@@ -22,21 +22,18 @@ from crawlers.components.politeness import failures
 from crawlers.components.scheduler import is_made
 from crawlers.exceptions import AnswerError
 from crawlers.listing import evidence, ladder
+from crawlers.listing.answers import check_whole
 from crawlers.listing.confirmation import Confirmation, GoneRecords
-from crawlers.listing.crawl import remembering
+from crawlers.listing.crawl import callback, flat, remembering
 from crawlers.listing.evidence import Ended, Taken, after, decide, judge
-from crawlers.listing.faults import check_whole
-from crawlers.listing.spider import callback, flat
 from crawlers.listing.walk import A, Entry, ListingPage, Walk, restored
 
 if TYPE_CHECKING:
     from scrapy.http import Response
     from twisted.python.failure import Failure
 
-    from crawlers.listing.crawl import Crawl
-    from crawlers.listing.dialect import Dialect
-    from crawlers.listing.faults import Fault
-    from crawlers.listing.state import State, Walks
+    from crawlers.listing.crawl import Crawl, State, Walks
+    from crawlers.listing.dialect import Dialect, Fault
     from crawlers.listing.withdrawals import Withdrawals
 
 Allowed = tuple[Entry, int]
@@ -112,7 +109,7 @@ class Intake:
             with remembering(self.crawl):
                 new = self.crawl.records.expect_all(self.crawl.listed_kind, _ids(entries), here.key)
         for entry in entries:
-            if self.is_new(entry, here) if _is_single(entry) else entry.id in new:
+            if self.is_new(entry, here) if _is_taken_singly(entry) else entry.id in new:
                 yield entry
 
     def is_new(self, entry: Entry, here: Walk[Any]) -> bool:
@@ -587,13 +584,13 @@ class Lister(Generic[A]):
         return iter(())
 
 
-def _is_single(entry: Entry) -> bool:
+def _is_taken_singly(entry: Entry) -> bool:
     """Return whether the ledger takes an entry by itself: it has no id, or one with NUL, which ends SQLite's JSON."""
     return entry.id is None or "\0" in entry.id
 
 
 def _ids(entries: list[Entry]) -> list[str]:
-    return [str(entry.id) for entry in entries if not _is_single(entry)]
+    return [str(entry.id) for entry in entries if not _is_taken_singly(entry)]
 
 
 def _nameless(walk: Walk[Any]) -> str:

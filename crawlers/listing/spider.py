@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
 import re
-from collections.abc import AsyncIterator, Callable, Generator, Iterable, Iterator
-from functools import cached_property, wraps
+from collections.abc import Callable, Iterator
+from functools import cached_property
 from inspect import getattr_static
-from time import monotonic
-from typing import TYPE_CHECKING, Any, ClassVar, ParamSpec, Self, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
 from urllib.parse import urlsplit
 
 import scrapy
@@ -19,8 +17,9 @@ from crawlers.arguments import Argument
 from crawlers.components.ledger import Records
 from crawlers.components.politeness import failures
 from crawlers.exceptions import AnswerError, ArgumentError
-from crawlers.listing.crawl import Limits, remembering
-from crawlers.listing.state import RunState
+from crawlers.kind import registered
+from crawlers.listing.crawl import Limits, RunState, remembering
+from crawlers.listing.lister import Lister
 from crawlers.listing.withdrawals import Withdrawals
 from crawlers.records import curation
 from crawlers.records.addresses import host
@@ -28,18 +27,19 @@ from crawlers.safety.names import is_source
 from crawlers.store.index import Index
 
 if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
     from scrapy import Request
     from scrapy.crawler import Crawler
     from scrapy.http import Response
     from twisted.python.failure import Failure
 
     from crawlers.items import Dataset, Kind
+    from crawlers.listing.confirmation import Confirmation
+    from crawlers.listing.dialect import Dialect
 
-P = ParamSpec("P")
+
 T = TypeVar("T")
-
-TURN = 0.1
-"""Seconds after which something long lets other work go on."""
 
 
 def completion(spider: type[scrapy.Spider]) -> Callable[[Dataset], None] | None:
@@ -83,23 +83,6 @@ def hosts(spider: Any) -> frozenset[str]:
     """
     addresses = [] if spider.crosses_hosts else spider.start_urls or [getattr(spider, spider.address, None) or ""]
     return frozenset(filter(None, map(host, addresses)))
-
-
-def repeated(title: str | None, other: str | None, what: str) -> AnswerError:
-    """Return what is wrong with a record whose id another one has: a version of the same dataset is a flaw of that.
-
-    Args:
-        title, other: those of the two records.
-        what: who has the other record: "the server", "another file".
-
-    >>> repeated("Rivers", " rivers ", "the server").kind, repeated("Rivers", "Roads", "the server").kind
-    ('repeated_id', 'duplicate_id')
-    """
-    first, second = (" ".join((each or "").casefold().split()) for each in (title, other))
-    if first and first == second:
-        return AnswerError("repeated_id", f"{what} has another version of this dataset; the first one is kept")
-    message = f"{what} has a different record with the same identifier; only the first one is kept"
-    return AnswerError("duplicate_id", message)
 
 
 class CatalogueSpider(scrapy.Spider):
@@ -250,42 +233,44 @@ class CatalogueSpider(scrapy.Spider):
             return self.records.see(dataset_id, list_name, self.records.request_names.get(listed_by))
 
 
-async def in_turns(steps: Generator[object, None, T] | Iterator[object]) -> T:
-    """Take all steps of something long; signals, time-outs and other answers have their turn several times a second.
+class ListedSpider(CatalogueSpider):
+    """A protocol inherits from this class, sets ``kind``, and says in `make_dialect` how its pages are read.
 
-    Returns:
-        the value of the generator, if it is one that returns something.
+    Attributes:
+        url: where the catalogue is; ``-a url=`` overrides it.
+        gone: the questions about datasets that a whole listing lacks, of a kind that can ask for one.
+        lister: what reads its pages.
     """
-    turn = monotonic() + TURN
-    while True:
-        try:
-            next(steps)
-        except StopIteration as end:
-            return end.value  # type: ignore[no-any-return]
-        if monotonic() >= turn:
-            await asyncio.sleep(0)
-            turn = monotonic() + TURN
 
+    address = "url"
+    arguments: ClassVar[dict[str, Argument]] = CatalogueSpider.arguments | {
+        "url": Argument(help="The catalogue's address.", parse=arguments.url),
+    }
+    url: str | None = None
+    gone: Confirmation | None = None
 
-async def flat(outputs: Iterable[Any]) -> AsyncIterator[Any]:
-    """Yield what a callback yields; ``None`` is but a pause.
+    def __init__(self, **given: str) -> None:
+        super().__init__(**given)
+        address = self.args[self.address] or getattr(self, self.address)
+        if address is None:
+            kind = registered()[self.kind]
+            message = f"spider {self.name} needs to know the {kind.title}: -a {kind.address}={kind.example}"
+            raise ArgumentError(message)
+        setattr(self, self.address, address)
 
-    Signals, time-outs and other answers have their turn several times a second.
-    """
-    turn = monotonic() + TURN
-    for found in outputs:
-        if found is not None:
-            yield found
-        if monotonic() >= turn:
-            await asyncio.sleep(0)
-            turn = monotonic() + TURN
+    def make_dialect(self) -> Dialect[Any]:
+        """Return what its pages are; the arguments are parsed."""
+        raise NotImplementedError
 
+    @cached_property
+    def lister(self) -> Lister[Any]:
+        return Lister(self, self.make_dialect(), self.withdrawals, self.gone)
 
-def callback(outputs: Callable[P, Iterator[Any]]) -> Callable[P, AsyncIterator[Any]]:
-    """Make a callback, or an errback, of a method that yields much: what `flat` makes of it."""
+    @property
+    def portal(self) -> str | None:
+        """The address that the user named: its host may be private."""
+        return self.url
 
-    @wraps(outputs)
-    def flattened(*args: P.args, **keywords: P.kwargs) -> AsyncIterator[Any]:
-        return flat(outputs(*args, **keywords))
-
-    return flattened
+    async def start(self) -> AsyncIterator[Request]:
+        for request in self.lister.begin():
+            yield request

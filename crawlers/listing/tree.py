@@ -10,9 +10,8 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from crawlers.exceptions import AnswerError
-from crawlers.listing.dialect import Dialect
+from crawlers.listing.dialect import Dialect, repeated
 from crawlers.listing.ladder import Again
-from crawlers.listing.spider import repeated
 from crawlers.listing.walk import Entry, Offer, restored
 from crawlers.records.moment import now
 
@@ -23,7 +22,7 @@ if TYPE_CHECKING:
 
     from crawlers.items import Dataset
     from crawlers.listing.crawl import Crawl
-    from crawlers.listing.faults import Rung
+    from crawlers.listing.dialect import Rung
     from crawlers.listing.walk import ListingPage, Walk
 
 _WAITING, _CONTENTS, _RESOURCES = "waiting", "contents", "resources"

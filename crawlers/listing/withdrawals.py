@@ -256,12 +256,6 @@ class Withdrawals:
             Notes(self.crawl.crawler).put(_LISTINGS, "lacks", left)
         return left
 
-    def _remember_listing(self, report: Mapping[str, Any]) -> None:
-        """Remember a whole listing without another fault, once a day."""
-        begun = str(report["started"])
-        days = [moment for moment in self.recall(_LISTINGS) or () if moment[:10] != begun[:10]]
-        self.remember(_LISTINGS, sorted([*days, begun])[-_DAYS:])
-
     def last_listing(self) -> str | None:
         """Return when the last complete crawl began that listed everything."""
         return self.crawl.opened_index().runs.last_complete(self.listing_scope)
@@ -343,7 +337,9 @@ class Withdrawals:
         if notes.count(_ACCEPTED):
             self.remember(_ACCEPTED, None)
         if notes.count(_LISTINGS) and not report["errors"].keys() - {"shrink"}:
-            self._remember_listing(report)
+            begun = str(report["started"])  # a whole listing without another fault, once a day
+            days = [moment for moment in self.recall(_LISTINGS) or () if moment[:10] != begun[:10]]
+            self.remember(_LISTINGS, sorted([*days, begun])[-_DAYS:])
 
     @property
     def _accepted_run(self) -> str:
@@ -364,7 +360,6 @@ class Withdrawals:
         return found.hexdigest()
 
     def _refused(self) -> dict[str, str]:
-        """Return the digests of the lists that were refused, by run."""
         found = folder.recall(self._folder, _REFUSED)
         return {run: text for run, text in found.items() if isinstance(text, str)} if isinstance(found, dict) else {}
 

@@ -18,12 +18,12 @@ from crawlers.exceptions import AnswerError
 from crawlers.kinds.api import query
 from crawlers.kinds.api.mapping import Reading
 from crawlers.kinds.api.query import SIZES, Answer, Ask
-from crawlers.listing import other_answers
-from crawlers.listing.dialect import WINDOWS, Dialect, Traits
+from crawlers.listing.answers import other_answer
+from crawlers.listing.crawl import in_turns
+from crawlers.listing.dialect import WINDOWS, Dialect, Traits, repeated
 from crawlers.listing.evidence import is_met
 from crawlers.listing.ladder import Again, Instead, Other, Renew, Skip, Smaller
 from crawlers.listing.since import OVERLAP
-from crawlers.listing.spider import in_turns, repeated
 from crawlers.listing.tree import File, Tree
 from crawlers.listing.walk import Entry, ListingPage, Offer, Walk
 from crawlers.records.addresses import absolute
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from crawlers.items import Dataset
     from crawlers.kinds.api.declaration import Restart
     from crawlers.kinds.api.query import APICrawl
-    from crawlers.listing.faults import Fault, Rung
+    from crawlers.listing.dialect import Fault, Rung
 
 
 _PASSING = ("timeout", "truncated", "not_json", "connection", "too_large", "http", "refused")
@@ -133,7 +133,7 @@ class APIDialect(Dialect[Ask]):
         records = query.records(document, self.declared)
         if records is None:
             message = f"the answer has no list where its records should be ({self.declared.records.text})"
-            other = other_answers.named(response, "a page of this API")
+            other = other_answer(response, "a page of this API")
             raise AnswerError("refused", f"{message}: {other}" if other else message)
         bounds.RECORDS.check(len(records))
         total = query.total(document, self.declared.total, headers)

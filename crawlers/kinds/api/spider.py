@@ -21,11 +21,10 @@ from crawlers.kinds.api.expressions import Template
 from crawlers.kinds.api.file import lasting
 from crawlers.kinds.api.mapping import Reading
 from crawlers.kinds.api.query import Query
-from crawlers.listing import json_answer
+from crawlers.listing.answers import json_document
 from crawlers.listing.confirmation import Fate, GoneRecords
-from crawlers.listing.listed import ListedSpider
 from crawlers.listing.since import LAST, beginning, since
-from crawlers.listing.spider import CatalogueSpider
+from crawlers.listing.spider import CatalogueSpider, ListedSpider
 from crawlers.records.addresses import absolute, host
 from crawlers.records.moment import now
 from crawlers.safety import strict_json
@@ -130,7 +129,7 @@ class APISpider(ListedSpider):
     # Before the first page
 
     def document(self, response: Response) -> Any:
-        found = json_answer.document(response, self.crawler.settings.getint("JSON_MAXSIZE"))
+        found = json_document(response, self.crawler.settings.getint("JSON_MAXSIZE"))
         if said := query.envelope_error(found) or query.refusal(found, self.declaration.list):
             raise AnswerError("refused", f"the portal refuses: {said}")
         return found

@@ -11,7 +11,7 @@ from crawlers.components.politeness import failures
 from crawlers.exceptions import AnswerError
 from crawlers.kinds.ckan import api
 from crawlers.kinds.ckan.dialect import Ask
-from crawlers.listing.spider import callback
+from crawlers.listing.crawl import callback
 from crawlers.listing.walk import Walk, restored
 
 if TYPE_CHECKING:

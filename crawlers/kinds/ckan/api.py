@@ -12,7 +12,7 @@ from scrapy import Request
 
 from crawlers.components.politeness.failures import challenge
 from crawlers.exceptions import AnswerError
-from crawlers.listing.json_answer import document, readable
+from crawlers.listing.answers import json_document, readable
 from crawlers.safety import bounds, strict_json
 
 if TYPE_CHECKING:
@@ -111,7 +111,7 @@ def any_result(response: Response) -> Any:
     Raises:
         AnswerError: as `document`, or `success` is false whatever the HTTP status (refused).
     """
-    answer = document(response)
+    answer = json_document(response)
     if not isinstance(answer, dict):
         raise AnswerError("refused", f"the portal answered {str(answer)[:200]!r}, not a result")
     if answer.get("success") is not True:

@@ -20,9 +20,8 @@ from crawlers.kinds.ckan import api
 from crawlers.kinds.ckan.api import identity
 from crawlers.kinds.ckan.query import behind
 from crawlers.listing.crawl import Crawl
-from crawlers.listing.dialect import Dialect, Traits
+from crawlers.listing.dialect import Dialect, Fault, Traits
 from crawlers.listing.evidence import fits
-from crawlers.listing.faults import Fault
 from crawlers.listing.ladder import Again, Instead, Smaller
 from crawlers.listing.walk import Entry, ListingPage, Walk
 
@@ -34,7 +33,7 @@ if TYPE_CHECKING:
     from crawlers.items import Dataset, Export, Profile
     from crawlers.kinds.ckan.api import API
     from crawlers.kinds.ckan.query import Query
-    from crawlers.listing.faults import Rung
+    from crawlers.listing.dialect import Rung
     from crawlers.listing.withdrawals import Withdrawals
 
     Found = Dataset | Export | Profile | Request

@@ -13,7 +13,7 @@ from crawlers.exceptions import AnswerError
 from crawlers.items import Export
 from crawlers.kinds.ckan import api
 from crawlers.kinds.ckan.dialect import Refusal, of_failure, refused
-from crawlers.listing import json_answer
+from crawlers.listing.answers import json_document
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -84,7 +84,7 @@ def read(response: Response, export: Export, *, action: bool) -> dict[str, Any]:
     Raises:
         AnswerError: it is not a document, or not the one that was requested.
     """
-    document = api.result(response) if action else json_answer.document(response)
+    document = api.result(response) if action else json_document(response)
     if not isinstance(document, dict) or _EXPECTED.isdisjoint(document) or "success" in document:
         raise AnswerError("refused", f"the portal answered {str(document)[:200]!r}, which is no metadata")
     asked = export.dataset_id if export.resource_id is None else export.resource_id

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from crawlers.kinds.ckan.api import ApiVariant
     from crawlers.kinds.ckan.dialect import Output, PackageCrawl
-    from crawlers.listing.faults import Fault
+    from crawlers.listing.dialect import Fault
 
 
 FEW = 10

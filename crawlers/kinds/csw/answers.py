@@ -94,6 +94,7 @@ _LEVELS = "{*}hierarchyLevel//{*}MD_ScopeCode", "{*}metadataScope//{*}MD_ScopeCo
 _SERVICES = "{*}identificationInfo/{*}SV_ServiceIdentification", "{*}identificationInfo/{*}CSW_ServiceIdentification"
 _TYPE = "{http://purl.org/dc/elements/1.1/}type"
 _DATA = frozenset(DCAT + name for name in ("Dataset", "DatasetSeries", "Catalog"))
+_ISO = ("MD_Metadata", "MI_Metadata", "FC_FeatureCatalogue")
 _SUMMARY = 300
 
 
@@ -245,18 +246,12 @@ def catalogue_id(element: Any) -> str | None:
 
 
 def _is_data(node: Any) -> bool:
-    """Return whether a node of RDF/XML is a dataset, a series or a catalogue."""
     return not _DATA.isdisjoint(_types(node))
 
 
 def _types(node: Any) -> list[str]:
     own = [kind.get(f"{{{RDF}}}resource", "") for kind in node.iterfind(f"{{{RDF}}}type")]
     return [str(node.tag)[1:].replace("}", "", 1), *own]
-
-
-def _is_iso(element: Any) -> bool:
-    """Return whether a record is in an ISO format; feature catalogues (ISO 19110) are."""
-    return etree.QName(element).localname in ("MD_Metadata", "MI_Metadata", "FC_FeatureCatalogue")
 
 
 def is_service(element: Any) -> bool:
@@ -280,7 +275,7 @@ def entry(element: Any, response: Response, asked: Asked, crawl: Crawl) -> Entry
     try:
         item = None if is_service(element) else _item(element, asked, crawl)
     except AnswerError as error:
-        if not (error.kind == "unsupported" and _is_iso(element)):
+        if not (error.kind == "unsupported" and etree.QName(element).localname in _ISO):
             return _unread(element, error)
         item = None
     except Exception as error:
@@ -293,11 +288,6 @@ def entry(element: Any, response: Response, asked: Asked, crawl: Crawl) -> Entry
 
 
 def _item(element: Any, asked: Asked, crawl: Crawl) -> Dataset:
-    """Return a record as an item.
-
-    Raises:
-        AnswerError: it can't be read, has no identifier, or describes no data (unsupported).
-    """
     endpoint, version, schema = asked
     given = {"source": crawl.source, "url": endpoint, "language": crawl.args["language"]}
     try:

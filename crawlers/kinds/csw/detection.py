@@ -82,13 +82,11 @@ def _usual(url: str) -> Iterator[str]:
 
 
 def _linked(first: Answer) -> list[str]:
-    """Return the first service that a page links to."""
     found = () if isinstance(first, AnswerError) else linked(first.body, first.url)
     return [endpoint(address) for address in found if _is_hinted(address)][:1]
 
 
 def _is_hinted(url: str) -> bool:
-    """Return whether an address looks like a service's."""
     parts = urlsplit(url)
     query = {name.lower(): value.lower() for name, value in parse_qsl(parts.query)}
     return bool(_PATH.search(parts.path)) or query.get("service") == "csw"

@@ -27,12 +27,10 @@ from crawlers.kinds.csw.answers import (
     title,
 )
 from crawlers.kinds.csw.getrecords import Query
-from crawlers.listing.dialect import WINDOWS, Dialect, Traits
+from crawlers.listing.dialect import LASTING, WINDOWS, Dialect, Fault, Rung, Traits, repeated
 from crawlers.listing.evidence import is_windowed
-from crawlers.listing.faults import LASTING, Fault, Rung
 from crawlers.listing.ladder import Again, Instead, Onward, Other, Smaller, begun
 from crawlers.listing.since import beginning
-from crawlers.listing.spider import repeated
 from crawlers.listing.walk import Entry, ListingPage, Offer, Part, Walk
 from crawlers.records import xml
 from crawlers.records.moment import moment, now, written
@@ -289,11 +287,7 @@ class GetRecords(Dialect[Ask]):
         return self._page(walk, query, found, response)
 
     def _check(self, walk: Walk[Ask], found: Results) -> None:
-        """Check that the first page, and a single record, is what was asked for.
-
-        Raises:
-            ServiceError: it is not.
-        """
+        """Check that the first page, and a single record, is what was asked for."""
         ask = walk.ask
         if ask.is_single and not found.elements:
             raise ServiceError("the server gives no record there", _HOLE)
@@ -312,11 +306,7 @@ class GetRecords(Dialect[Ask]):
             raise ServiceError(f"the server has no records of the type {schema.type}", "typename")
 
     def _page(self, walk: Walk[Ask], query: Query, found: Results, response: Response) -> ListingPage[Ask]:
-        """Return what is listed of an answer, and what follows.
-
-        Raises:
-            AnswerError: it breaks off, or has a place without a record, before anything new.
-        """
+        """Return what is listed of an answer, and what follows; raise what breaks it off before anything new."""
         ask = walk.ask
         if ask.is_trial:  # so the schema is given, and the first record is one that breaks its page
             return ListingPage(next=ask.at(1, is_single=True), came=0, is_new=True, total=self._total(walk, found))

@@ -37,12 +37,10 @@ class Schema(NamedTuple):
         return any(root.endswith("#}RDF") for root in self.roots)
 
 
-def _schemas() -> tuple[Schema, ...]:
-    tables = toml_table("crawlers.kinds.csw", "schemas.toml")["schema"]
-    return tuple(Schema(**{**table, "roots": frozenset(table["roots"])}) for table in tables)
-
-
-SCHEMAS = _schemas()
+SCHEMAS = tuple(
+    Schema(**{**table, "roots": frozenset(table["roots"])})
+    for table in toml_table("crawlers.kinds.csw", "schemas.toml")["schema"]
+)
 """All of them, the richest first."""
 _BY_URI = {schema.uri: schema for schema in SCHEMAS}
 NAMES = tuple(dict.fromkeys(schema.name for schema in SCHEMAS))

@@ -14,8 +14,8 @@ from crawlers.kinds.csw import schemas
 from crawlers.kinds.csw.answers import exception
 from crawlers.kinds.csw.dialect import GetRecords
 from crawlers.listing.confirmation import Fate, GoneRecords
-from crawlers.listing.listed import ListedSpider
 from crawlers.listing.since import SINCE
+from crawlers.listing.spider import ListedSpider
 from crawlers.records.xml import root
 
 if TYPE_CHECKING:

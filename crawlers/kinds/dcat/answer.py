@@ -14,8 +14,8 @@ from w3lib.encoding import http_content_type_encoding
 from crawlers.components.spool import SpooledFile, SpooledResponse, open_body
 from crawlers.exceptions import AnswerError
 from crawlers.kinds.dcat.page import DataJSONPage, Page, RDFPage
-from crawlers.listing import other_answers
-from crawlers.listing.spider import in_turns
+from crawlers.listing.answers import other_answer
+from crawlers.listing.crawl import in_turns
 from crawlers.records import data_json
 from crawlers.records.addresses import absolute
 from crawlers.records.rdf import formats
@@ -111,7 +111,7 @@ def check_known(response: Response) -> None:
     Raises:
         AnswerError: the answer is of a service, a feed or a login that is known.
     """
-    if other := other_answers.named(response, "a catalogue", spider="dcat"):
+    if other := other_answer(response, "a catalogue", spider="dcat"):
         raise AnswerError("not_rdf", other)
 
 

@@ -226,7 +226,8 @@ class Catalogue:
         yield from self._elsewhere(self.parts)
         for subject, _ in self.roles.having(CATALOGUE):
             node = self.nodes.node(subject)
-            described = (part for part in node.get(DCT + "hasPart", ()) if self._has_type(part, DCAT + "Catalog"))
+            parts = (part for part in node.get(DCT + "hasPart", ()) if isinstance(part, str))
+            described = (part for part in parts if DCAT + "Catalog" in self.nodes.node(part).get(TYPE, ()))
             yield from self._elsewhere((*node.get(DCAT + "catalog", ()), *described))
 
     def unknown_parts(self) -> Iterator[str]:
@@ -274,9 +275,6 @@ class Catalogue:
         for term in terms:
             if isinstance(term, str) and not is_blank(term) and _CONTENTS.isdisjoint(self.nodes.node(term)):
                 yield term
-
-    def _has_type(self, term: Term, type_: str) -> bool:
-        return isinstance(term, str) and type_ in self.nodes.node(term).get(TYPE, ())
 
     def is_dataset(self, subject: str, node: Node, roles: int) -> bool:
         """Return whether a node that has these roles is a dataset."""

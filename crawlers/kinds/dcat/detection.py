@@ -75,11 +75,6 @@ class DCATDetector(Detector):
 
 
 def _linked(first: Answer) -> list[str]:
-    """Return the address of the catalogue that the page links to, if it does.
-
-    Raises:
-        AnswerError: it links to several files that are equally good.
-    """
     if isinstance(first, AnswerError) or formats.of_answer(first) != "html":
         return []
     address = alternate(HtmlResponse(first.url, headers=first.headers, body=first.body))
@@ -97,7 +92,6 @@ def _places(url: str) -> Iterator[str]:
 
 
 def _is_data_json(body: bytes) -> bool:
-    """Return whether it is a data.json, or the beginning of one."""
     try:
         content = strict_json.in_pieces(body)
     except (ValueError, AnswerError):

@@ -23,8 +23,7 @@ from crawlers.kinds.dcat.frontier import MAX_UNREAD, Ask, Frontier, NamedDataset
 from crawlers.kinds.dcat.page import RDFPage
 from crawlers.kinds.dcat.records import PageRecords
 from crawlers.listing.crawl import remembering
-from crawlers.listing.dialect import Dialect, Traits
-from crawlers.listing.faults import Fault
+from crawlers.listing.dialect import Dialect, Fault, Traits
 from crawlers.listing.ladder import Again, Instead
 from crawlers.listing.walk import Entry, ListingPage, Offer, Walk
 from crawlers.records.addresses import absolute
@@ -133,12 +132,7 @@ class DCATDialect(Dialect[Ask]):
         return listing
 
     def _linked(self, response: Response, walk: Walk[Ask]) -> str:
-        """Return the address of the RDF that a page of HTML links to.
-
-        Raises:
-            NoRDFError: it links to none that was not read.
-            AnswerError: it links to several files; or it is a page of another kind.
-        """
+        """Return the address of the RDF that a page of HTML links to; raise an error if that is none, or was read."""
         check_known(response)
         body = open_body(response).read(_MAX_HTML)
         address = alternate(HtmlResponse(response.url, headers=response.headers, body=body))
@@ -239,7 +233,6 @@ class DCATDialect(Dialect[Ask]):
             listing.fault = AnswerError("no_datasets", message)
 
     def _tell(self, kind: str, message: str, response: Response, listing: ListingPage[Ask]) -> None:
-        """Report something that the list lacks."""
         self.crawl.failed("list", AnswerError(kind, message), response.request)
         listing.gaps += 1
 
@@ -356,7 +349,6 @@ class DCATDialect(Dialect[Ask]):
             yield replace(there, ask=following, name=_NAMED if following.name else f"the pages of {following.branch}")
 
     def _next_catalogue(self, by: str) -> Ask | None:
-        """Return what the next catalogue in this one is asked by."""
         for name, depth in product(("catalogues", "parts"), range(1, MAX_DEPTH + 1)):
             if address := self.frontier.take_new(f"{name} {depth}", by):
                 if self.crawl.records.count("addresses") > MAX_PAGES:
@@ -388,22 +380,14 @@ class DCATDialect(Dialect[Ask]):
         return PageRecords(self.crawl, found.page, response, walk, None, address=found.address, is_torn=found.is_torn)
 
     def _conclude(self, asked: int) -> None:
-        """Say how many datasets there are, and withdraw what is gone.
-
-        Args:
-            asked: how many were requested one by one.
-        """
+        """Say how many datasets there are, of which some were asked for one by one, and withdraw what is gone."""
         state, missing = self.crawl.run_state, self.named.report(asked)
         state.expected = state.listed + max(state.walks.lacking, missing)
         self.changes.end(is_one_answer=self.is_one_answer and not asked)
 
 
 def _stated(response: Response, page: Page, *, is_entry: bool, is_empty: bool) -> str | None:
-    """Return the next page that a page or its headers name; the first page if that is all that an entry names.
-
-    Raises:
-        AnswerError: it can't be requested, or there are several.
-    """
+    """Return the next page that a page or its headers name; the first page if that is all that an entry names."""
     stated = page.paging.next(response.url) or paging.linked(response.headers.getlist("Link"), response.url)
     if stated or not is_entry:
         return stated

@@ -119,7 +119,8 @@ class PageRecords:
         self.count += 1
         key = record.key or f"{self.response.url} {record.what}"
         if not self.crawl.seen(key, list_name="nodes", listed_by=self.by):
-            identity = self._known_identity(record)
+            is_by_iri = record.iri and self.crawl.records.is_listed(record.iri, "by iri")
+            identity = record.iri if is_by_iri else record.id
             self._count_known(record, key, identity)
             is_planned = identity is not None and self.crawl.records.is_planned("dataset", identity)
             return Entry(identity, {}) if is_planned else None
@@ -165,9 +166,6 @@ class PageRecords:
         if not self.crawl.records.is_planned("dataset", identity):
             return True
         return self.crawl.records.listed_by(identity, self.walk.name) == self.by
-
-    def _known_identity(self, record: Record) -> str | None:
-        return record.iri if record.iri and self.crawl.records.is_listed(record.iri, "by iri") else record.id
 
     def _count_known(self, record: Record, key: str, identity: str | None) -> None:
         """Count a record that another page had: of the same list, or of another one."""

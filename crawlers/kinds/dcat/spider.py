@@ -9,7 +9,7 @@ from crawlers import arguments
 from crawlers.arguments import Argument
 from crawlers.kinds.dcat.dialect import Changes, DCATDialect
 from crawlers.kinds.dcat.page import RDFPage
-from crawlers.listing.listed import ListedSpider
+from crawlers.listing.spider import ListedSpider
 
 if TYPE_CHECKING:
     from collections.abc import Callable

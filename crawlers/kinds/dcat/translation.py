@@ -188,7 +188,6 @@ class Translation:
         self.graph[subject] = node
 
     def _files(self, files: list[Term]) -> Graph:
-        """Return the nodes of the files, each with what the rules say of it."""
         nodes: Graph = {}
         for term in files:
             if isinstance(term, str):

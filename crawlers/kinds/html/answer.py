@@ -11,7 +11,7 @@ from lxml.builder import E
 from scrapy.http import HtmlResponse, TextResponse
 
 from crawlers.exceptions import AnswerError
-from crawlers.listing import other_answers
+from crawlers.listing.answers import other_answer
 from crawlers.records.addresses import absolute
 from crawlers.records.html_page import Page
 from crawlers.safety import bounds
@@ -47,7 +47,7 @@ def page_of(response: Response, encoding: str | None = None) -> Page:
             return Page(feed, response.url, UTF8)
         # pages are sent as plain text, and as XML
         if not isinstance(response, TextResponse) or b"<html" not in response.body[:_HEAD].lower():
-            other = other_answers.named(response, "an HTML page")
+            other = other_answer(response, "an HTML page")
             raise AnswerError("not_html", other or f"what came is no HTML page (Content-Type {content_type!r})")
     meta = response.meta if response.request else {}
     given = UTF8 if meta.get("browser") else encoding or meta.get("encoding")  # a browser has decoded it already

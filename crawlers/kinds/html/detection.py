@@ -9,7 +9,7 @@ from scrapy.http import HtmlResponse
 
 from crawlers.exceptions import AnswerError
 from crawlers.kind import Detector, Finding
-from crawlers.listing import other_answers
+from crawlers.listing.answers import other_answer
 from crawlers.records.rdf import formats
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ class HTMLDetector(Detector):
     is_fallback = True
 
     def recognise(self, response: Response) -> str | None:
-        if formats.of_answer(response) != "html" or other_answers.named(response):
+        if formats.of_answer(response) != "html" or other_answer(response):
             return None
         return "an HTML page" + (" with schema.org's datasets" if _SCHEMA_ORG.search(response.body) else "")
 

@@ -19,9 +19,8 @@ from crawlers.kinds.html.links import dataset_links, follow_links, foreign
 from crawlers.kinds.html.pages import GONE, GonePages
 from crawlers.kinds.html.paging import counted, is_index_of, letters
 from crawlers.kinds.html.totals import printed, total
-from crawlers.listing import other_answers
-from crawlers.listing.dialect import Dialect, Traits
-from crawlers.listing.faults import Fault, Rung
+from crawlers.listing.answers import other_answer
+from crawlers.listing.dialect import Dialect, Fault, Rung, Traits
 from crawlers.listing.ladder import Again, Instead, begun
 from crawlers.listing.walk import A, Entry, ListingPage, Offer, Walk
 
@@ -322,7 +321,7 @@ class Listings(LinkedDatasets[Ask]):
             self.search.check(walk.ask, None if links else page)
         if not links:
             common = walk.ask.frame or ()
-            if other := other_answers.named(response, "a listing") or unread.strange(page, walk.ask.number, common):
+            if other := other_answer(response, "a listing") or unread.strange(page, walk.ask.number, common):
                 raise AnswerError("no_datasets", other)
         self.report_offsite(strangers, response.request)
         first = {link.id: link for link in reversed(links)}  # of several addresses with one id

@@ -22,7 +22,7 @@ from crawlers.kinds.html.links import canonical, chosen, has_no_id
 from crawlers.kinds.html.links import dataset_id as identify
 from crawlers.kinds.html.mapping import dataset, document, missing
 from crawlers.listing.confirmation import Confirmation, Fate
-from crawlers.listing.spider import in_turns
+from crawlers.listing.crawl import in_turns
 from crawlers.listing.withdrawals import CONTROLS
 from crawlers.records.moment import now
 from crawlers.records.rdf import formats

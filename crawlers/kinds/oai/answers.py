@@ -195,11 +195,7 @@ def _number(text: str | None) -> int | None:
 
 
 def _mended(response: Response, error: AnswerError) -> Answer:
-    """Return the records of a page that came to its end, each read by itself.
-
-    Raises:
-        AnswerError: the page is not whole, or has no records.
-    """
+    """Return the records of a page that came to its end, each read by itself."""
     charset, declared = xml.encodings(response)
     text = plain(BytesIO(response.body), charset, encoding=declared).read()
     starts = [found.start() for found in _RECORD.finditer(text)]
@@ -216,11 +212,7 @@ def _mended(response: Response, error: AnswerError) -> Answer:
 
 
 def _whole(response: Response, flaws: list[str]) -> Answer:
-    """Return the records of a page that came whole before it breaks off.
-
-    Raises:
-        AnswerError: there are none.
-    """
+    """Return the records of a page that came whole before it breaks off."""
     try:
         root, fault = xml.list_root(response, ("ListRecords",), flaws)
     except AnswerError as error:

@@ -59,7 +59,6 @@ class OAIDetector(Detector):
 
 
 def _linked(first: Answer) -> list[str]:
-    """Return the first repository that a page links to."""
     found = () if isinstance(first, AnswerError) else linked(first.body, first.url)
     return [address for address in found if _is_hinted(address)][:1]
 

@@ -20,8 +20,7 @@ from crawlers.exceptions import AnswerError
 from crawlers.kinds.oai import answers
 from crawlers.kinds.oai.answers import Answer, OAIError, is_service
 from crawlers.listing import ladder
-from crawlers.listing.dialect import Dialect, Traits
-from crawlers.listing.faults import Fault
+from crawlers.listing.dialect import Dialect, Fault, Traits
 from crawlers.listing.ladder import Again, Instead, Onward, Other, Renew
 from crawlers.listing.since import beginning
 from crawlers.listing.walk import Entry, ListingPage, Part, Walk
@@ -346,7 +345,10 @@ class ListRecords(Dialect[Question]):
             raise OddError("none", "paging", message)
         if not found.records and is_whole and not walk.pages:
             raise OddError("empty", "no_datasets", "the repository has no records, or none in this set")
-        _check_dates(ask, found)
+        is_other = _misdated(found, ask)
+        if is_other and all(is_other):
+            message = "the repository ignores from and until: it gives records of other dates"
+            raise OddError("windows", "paging", message)
         is_first = not walk.listed and is_whole and ask.prefix in ask.formats[:-1]
         if is_first and self.metadata.is_unread([record for record in found.records if not record.is_deleted]):
             raise OddError("unread", "unsupported", f"none of the first records in the format {ask.prefix} can be read")
@@ -536,18 +538,6 @@ def _size(answer: Answer, walk: Walk[Question]) -> int | None:
     is_of_rest = bool(walk.came) and size == (walk.total or 0) - walk.came
     is_of_all = bool(walk.parts) and size == walk.stated and any(_misdated(answer, walk.ask))
     return None if is_of_page or is_of_rest or is_of_all else size
-
-
-def _check_dates(ask: Question, answer: Answer) -> None:
-    """Check that a window has records of its dates.
-
-    Raises:
-        OddError: all its records are of other dates.
-    """
-    is_other = _misdated(answer, ask)
-    if is_other and all(is_other):
-        message = "the repository ignores from and until: it gives records of other dates"
-        raise OddError("windows", "paging", message)
 
 
 def _misdated(answer: Answer, ask: Question) -> list[bool]:

@@ -12,8 +12,8 @@ from crawlers import arguments
 from crawlers.arguments import Argument
 from crawlers.kinds.oai.answers import Endpoint, GoneOAI, Metadata
 from crawlers.kinds.oai.dialect import ListRecords
-from crawlers.listing.listed import ListedSpider
 from crawlers.listing.since import SINCE
+from crawlers.listing.spider import ListedSpider
 
 _ARGUMENTS = ("verb", "metadataPrefix", "resumptionToken", "set", "from", "until", "identifier")
 

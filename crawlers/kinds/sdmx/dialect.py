@@ -11,10 +11,9 @@ from scrapy import Request
 from crawlers.components.spool import open_body
 from crawlers.exceptions import AnswerError
 from crawlers.kinds.sdmx.mapping import address_of, dataset, identity, is_sdmx, list_address, rank
-from crawlers.listing.dialect import Dialect, Traits
-from crawlers.listing.faults import Fault, Rung
+from crawlers.listing.crawl import in_turns
+from crawlers.listing.dialect import Dialect, Fault, Rung, Traits
 from crawlers.listing.ladder import Again
-from crawlers.listing.spider import in_turns
 from crawlers.listing.walk import Entry, ListingPage, Walk
 from crawlers.records import xml
 from crawlers.records.moment import now

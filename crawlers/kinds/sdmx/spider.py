@@ -8,7 +8,7 @@ from crawlers import arguments
 from crawlers.arguments import Argument
 from crawlers.kinds.sdmx.dialect import Dataflows
 from crawlers.kinds.sdmx.mapping import service
-from crawlers.listing.listed import ListedSpider
+from crawlers.listing.spider import ListedSpider
 
 
 class SDMXSpider(ListedSpider):

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from crawlers.exceptions import AnswerError
 from crawlers.kinds.sparql import answers, queries
 from crawlers.listing.batches import PATIENCE, Batch, Batches
-from crawlers.listing.faults import Fault
+from crawlers.listing.dialect import Fault
 from crawlers.records.moment import now
 from crawlers.records.rdf.terms import DCAT
 

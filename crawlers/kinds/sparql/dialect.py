@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any
 from crawlers.components.politeness import failures
 from crawlers.exceptions import AnswerError
 from crawlers.kinds.sparql import answers, queries
-from crawlers.listing.dialect import Dialect, Traits
-from crawlers.listing.faults import Fault
+from crawlers.listing.dialect import Dialect, Fault, Traits
 from crawlers.listing.ladder import Again, Instead, Other
 from crawlers.listing.since import beginning
 from crawlers.listing.walk import Entry, ListingPage, Offer, Walk

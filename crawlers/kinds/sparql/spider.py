@@ -10,8 +10,8 @@ from crawlers.kinds.sparql import queries
 from crawlers.kinds.sparql.descriptions import Descriptions
 from crawlers.kinds.sparql.dialect import BlankNodes, Datasets
 from crawlers.kinds.sparql.queries import Endpoint
-from crawlers.listing.listed import ListedSpider
 from crawlers.listing.since import SINCE
+from crawlers.listing.spider import ListedSpider
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -12,11 +12,11 @@ from scrapy.http import HtmlResponse
 from crawlers.exceptions import AnswerError
 from crawlers.kinds.waf.folder import Folder, is_listing, root_of
 from crawlers.kinds.waf.records import StatementError, opened
-from crawlers.listing import other_answers
+from crawlers.listing.answers import other_answer
+from crawlers.listing.crawl import in_turns
 from crawlers.listing.dialect import Traits
 from crawlers.listing.ladder import Again
-from crawlers.listing.listed import ListedSpider
-from crawlers.listing.spider import in_turns
+from crawlers.listing.spider import ListedSpider
 from crawlers.listing.tree import File, Tree
 from crawlers.listing.walk import ListingPage, Offer, Walk
 from crawlers.records.rdf import formats
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from crawlers.kinds.waf.folder import FolderEntry
     from crawlers.kinds.waf.records import Found
     from crawlers.listing.crawl import Crawl
-    from crawlers.listing.faults import Fault, Rung
+    from crawlers.listing.dialect import Fault, Rung
 
 
 _CUT = ("truncated", "not_json", "invalid_record")
@@ -90,10 +90,6 @@ class Folders(Tree[FolderFile]):
     # Listings
 
     async def _folder(self, response: Response, walk: Walk[FolderFile], page: ListingPage[FolderFile]) -> None:
-        """
-        Raises:
-            AnswerError: it has too many links, or is no listing.
-        """
         root = walk.ask.root or root_of(response.url)
         found: list[FolderEntry] = []
         html = _html(response)
@@ -104,7 +100,7 @@ class Folders(Tree[FolderFile]):
         is_named = is_listing(response.body) and response.url.partition("?")[0].startswith(root)
         leads_on = ("record",) if walk.ask.root else ("record", "folder")  # a first page may have a login form
         is_folder = is_named or any(each.what in leads_on for each in found)
-        other = None if is_folder else other_answers.named(response, "a folder", spider="waf")
+        other = None if is_folder else other_answer(response, "a folder", spider="waf")
         if other or folder is None or not (is_named or any(each.what != "left" for each in found)):
             message = f"the page is not a directory listing, and names no record below {root}"
             raise AnswerError("unproven", f"{message}: {other}" if other else message)
@@ -118,10 +114,6 @@ class Folders(Tree[FolderFile]):
     # Records
 
     async def _record(self, response: Response, walk: Walk[FolderFile], page: ListingPage[FolderFile]) -> None:
-        """
-        Raises:
-            AnswerError: the file is cut, for the first time.
-        """
         settings = self.crawl.crawler.settings
         most = {"most": settings.getint("DOWNLOAD_MAXSIZE"), "most_json": settings.getint("JSON_MAXSIZE")}
         try:
@@ -134,7 +126,6 @@ class Folders(Tree[FolderFile]):
             page.entries = self.entries(self._datasets(found, page, response), page, walk, response)
 
     def _datasets(self, records: Found, page: ListingPage[FolderFile], response: Response) -> Iterator[Dataset]:
-        """Yield the datasets of a file; report the others."""
         for number, found in enumerate(records):
             if isinstance(found, StatementError):
                 owner = found.dataset_id

@@ -19,7 +19,7 @@ from crawlers import arguments, kind
 from crawlers.components.politeness import failures
 from crawlers.components.politeness.failures import challenge
 from crawlers.exceptions import AnswerError, CrawlersError, SourcesError
-from crawlers.listing import other_answers
+from crawlers.listing.answers import other_answer
 from crawlers.operate.pages import crawl_error, end_at_once
 from crawlers.records.addresses import linked
 from crawlers.records.rdf import formats
@@ -167,7 +167,7 @@ class Detection:
     @property
     def other(self) -> str | None:
         """What the answer to the address itself is, if it is known, and what to use instead."""
-        return None if isinstance(self.first, AnswerError) else other_answers.named(self.first)
+        return None if isinstance(self.first, AnswerError) else other_answer(self.first)
 
     def lines(self) -> Iterator[str]:
         """Yield which kinds can't be recognised, and what each address gave.
@@ -223,7 +223,7 @@ def _described(answer: Answer) -> str:
     recognised = next(filter(None, (detector.recognise(answer) for detector in _detectors())), None)
     if recognised:
         return recognised
-    if other := other_answers.named(answer):
+    if other := other_answer(answer):
         return other
     format_ = formats.of_answer(answer)
     if not isinstance(format_, formats.Format):

@@ -102,7 +102,6 @@ def _agent(agent: Agent) -> dict[str, Any]:
 
 
 def _files(dataset: Dataset) -> Iterator[dict[str, Any]]:
-    """Yield the files of the resources that have an address."""
     given: set[str] = set()
     for position, resource in enumerate(dataset.resources):
         address = iri(resource.download_url) or iri(resource.url) or iri(resource.access_url)

@@ -120,7 +120,7 @@ def _restate(described: Graph, subject: str, files: list[str]) -> None:
 def _names(nodes: Graph, own: str, subject: str) -> dict[str, str]:
     """Return what the nodes are called in the export, without those that are not described there."""
     names = {own: subject}
-    for number, name in enumerate(reached(nodes, [own], _is_part)):
+    for number, name in enumerate(reached(nodes, [own], lambda node: SEPARATE.isdisjoint(node.get(TYPE, ())))):
         written = f"_:o{number}" if is_blank(name) else iri(name)
         if written and written != subject and name != own:
             names[name] = written
@@ -135,11 +135,6 @@ def _is_shared(node: Node) -> bool:
 def _is_exact(node: Node) -> bool:
     """Return whether a node is a period or a service: in other words it is another one."""
     return not _EXACT.isdisjoint(node.get(TYPE, ()))
-
-
-def _is_part(node: Node) -> bool:
-    """Return whether a node is no dataset or catalogue of its own."""
-    return SEPARATE.isdisjoint(node.get(TYPE, ()))
 
 
 def _node(node: Node, names: dict[str, str]) -> Node:

@@ -188,12 +188,10 @@ def _service(about: Nodes, service: Service) -> str:
 
 
 def _coded(known: Callable[[str | None], str | None]) -> Writer:
-    """Return what writes a code of a vocabulary."""
     return lambda about, text: [_concept(about, text, known(text))]
 
 
 def _each(writer: Callable[[Nodes, Any], Term | None]) -> Writer:
-    """Return what writes each value of a list."""
     return lambda about, values: [writer(about, value) for value in values]
 
 

@@ -165,7 +165,6 @@ def installed() -> tuple[Any, Any]:
 
 
 def _struct(arrow: Any, kind: Any) -> Any:
-    """The columns of a dataclass, in the order of its fields."""
     hints = get_type_hints(kind)
     kept = [one.name for one in fields(kind) if one.name not in _LEFT_OUT]
     return arrow.struct([arrow.field(name, _type(arrow, hints[name])) for name in kept])

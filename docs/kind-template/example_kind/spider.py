@@ -12,7 +12,7 @@ from crawlers.arguments import Argument
 from crawlers.exceptions import AnswerError
 from crawlers.listing.dialect import Dialect, Traits
 from crawlers.listing.ladder import Again
-from crawlers.listing.listed import ListedSpider
+from crawlers.listing.spider import ListedSpider
 from crawlers.listing.walk import Entry, ListingPage, Walk
 from crawlers.records.moment import now
 from crawlers.safety import strict_json
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from crawlers.items import Dataset
     from crawlers.listing.crawl import Crawl
-    from crawlers.listing.faults import Rung
+    from crawlers.listing.dialect import Rung
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
