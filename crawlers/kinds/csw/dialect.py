@@ -119,7 +119,6 @@ class Ask:
 
     @property
     def schema(self) -> str:
-        """The output schema of the request."""
         return schemas.dublin_core(self.version) if self.is_single else schemas.in_version(self.uri, self.version)
 
     @property
@@ -252,7 +251,6 @@ class GetRecords(Dialect[Ask]):
         return request
 
     def query(self, walk: Walk[Ask]) -> Query:
-        """Return what the request of a page says."""
         ask, rows = walk.ask, min(walk.rows or ROWS, walk.ask.most)
         kind = _PLAIN if ask.is_plain else schemas.by_uri(ask.schema).type
         sort, modified = (names[kind != _PLAIN] if names else "" for names in (ask.sort, ask.modified))

@@ -154,10 +154,8 @@ def endpoint(url: str) -> str:
 
 
 def schema_of(url: str) -> str | None:
-    """Return the output schema that the address of a record names."""
     return dict(parse_qsl(urlsplit(url).query)).get("outputSchema")
 
 
 def with_parameters(endpoint: str, parameters: dict[str, str]) -> str:
-    """Return an address with more parameters."""
     return f"{endpoint}{'&' if urlsplit(endpoint).query else '?'}{urlencode(parameters, safe='/:,()')}"

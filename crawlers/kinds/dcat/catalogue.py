@@ -96,7 +96,6 @@ class Roles:
         self.db = sqlite.temporary(_SCHEMA)
 
     def add(self, subject: str, role: int) -> None:
-        """Add a role to those that a node has."""
         self.new[subject] = self.new.get(subject, 0) | role
         if len(self.new) >= _BATCH:
             self.flush()
@@ -112,17 +111,14 @@ class Roles:
         return self.db.execute("SELECT subject, roles FROM roles WHERE roles & ? ORDER BY id", (roles,))
 
     def has(self, subject: str, roles: int) -> bool:
-        """Return whether a node has one of the roles."""
         row = self.db.execute("SELECT roles FROM roles WHERE subject = ?", (subject,)).fetchone()
         return bool(row and row[0] & roles)
 
     def add_undescribed(self, subject: str) -> None:
-        """Remember a dataset that is listed and not described."""
         with full_disk():
             self.db.execute("INSERT OR IGNORE INTO undescribed (subject) VALUES (?)", (subject,))
 
     def undescribed(self) -> Iterator[str]:
-        """Yield the datasets that are listed and not described."""
         return (subject for (subject,) in self.db.execute("SELECT subject FROM undescribed ORDER BY id"))
 
     def add_id(self, identifier: str) -> bool:
@@ -291,7 +287,6 @@ class Catalogue:
         return node.keys() <= (_THIN | _TITLES if self.has_list else _THIN)
 
     def close(self) -> None:
-        """Release the temporary files."""
         self.nodes.close()
         self.roles.db.close()
 

@@ -56,6 +56,7 @@ _MAX_HTML = 2_000_000  # bytes; a link to the RDF stands near the beginning
 _PAGES, _NAMED, _NODES = "pages", "linked", "tree nodes"
 _GONE = (404, 410)
 _BROKEN = ("truncated", "not_json")
+_CONDITIONS = {"ETag": "If-None-Match", "Last-Modified": "If-Modified-Since"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +76,7 @@ class DCATDialect(Dialect[Ask]):
         crawl: what they are read for.
         address: the catalogue's.
         make: makes a page of RDF.
-        changes: compares with the last complete crawl.
+        withdrawals: what looks for the datasets that two whole listings lack.
     """
 
     asks = Ask
@@ -87,8 +88,8 @@ class DCATDialect(Dialect[Ask]):
         Instead("another_dataset", most=MAX_UNREAD - 1),
     )
 
-    def __init__(self, crawl: Crawl, address: str, make: Callable[..., RDFPage], changes: Changes) -> None:
-        self.crawl, self.address, self.make, self.changes = crawl, address, make, changes
+    def __init__(self, crawl: Crawl, address: str, make: Callable[..., RDFPage], withdrawals: Withdrawals) -> None:
+        self.crawl, self.address, self.make, self.withdrawals = crawl, address, make, withdrawals
         self.is_one_answer = False
         self.frontier = Frontier(crawl)
         self.named = NamedDatasets(crawl, address, self.frontier)
@@ -102,7 +103,7 @@ class DCATDialect(Dialect[Ask]):
         meta = {"spool": True} | ({"dont_cache": True} if walk.ask.look else {})
         request = Request(walk.ask.url, headers={"Accept": formats.ACCEPT}, meta=meta)
         is_first = walk.name == _PAGES and not walk.step
-        return self.changes.conditional(request) if is_first and self.crawl.args["since"] else request
+        return self._conditional(request) if is_first and self.crawl.args["since"] else request
 
     def called(self, walk: Walk[Ask]) -> str:
         return f"the catalogue {walk.ask.branch}" if walk.ask.branch else self.subject
@@ -113,10 +114,11 @@ class DCATDialect(Dialect[Ask]):
         ask = walk.ask
         self.frontier.note(ask.url, response.url, look=ask.look)
         if response.status == 304:
-            self.changes.keep_all()
+            self._keep_all()
             return ListingPage(is_file=True)
         if walk.name == _PAGES and not walk.pages:
-            self.changes.note_validators(response)
+            found = {name: (response.headers.get(name) or b"").decode("latin-1") for name in _CONDITIONS}
+            self.crawl.run_state.validators = {name: value for name, value in found.items() if value}
         settings, language = self.crawl.crawler.settings, self.crawl.args["language"]
         unpacked, folder = settings.getint("SPOOL_MAXSIZE", SPOOL_MAXSIZE), settings.get("SPOOL_DIR") or None
         response = await unzipped(response, most=unpacked, folder=folder)
@@ -380,10 +382,49 @@ class DCATDialect(Dialect[Ask]):
         return PageRecords(self.crawl, found.page, response, walk, None, address=found.address, is_torn=found.is_torn)
 
     def _conclude(self, asked: int) -> None:
-        """Say how many datasets there are, of which some were asked for one by one, and withdraw what is gone."""
-        state, missing = self.crawl.run_state, self.named.report(asked)
+        """Say how many datasets there are, and withdraw what two complete listings in a row did not have.
+
+        Args:
+            asked: how many were requested one by one.
+        """
+        crawl, state, missing = self.crawl, self.crawl.run_state, self.named.report(asked)
         state.expected = state.listed + max(state.walks.lacking, missing)
-        self.changes.end(is_one_answer=self.is_one_answer and not asked)
+        if asked or not self.is_one_answer:
+            state.validators = {}  # those of the first page do not cover the others
+        has_failures = bool(crawl.records.failures.counts().keys() - FINDINGS)  # any of them may hide a record
+        if not (crawl.limits.is_set or state.has_stale_answer or has_failures):
+            self.withdrawals.mark_missed_twice((held.dataset_id for held in self._held()), url=self.address)
+
+    # What has changed since the last complete crawl
+
+    def _conditional(self, request: Request) -> Request:
+        """Return a request that is answered only if the catalogue has changed, if its documents are on disk."""
+        index = self.crawl.opened_index()
+        validators = index.runs.validators(scope(self.crawl.name, self.crawl.given))
+        if not validators or not all(index.documents.is_whole(held.dataset_id) for held in index.documents.held()):
+            return request
+        headers = {_CONDITIONS[name]: value for name, value in validators.items()}
+        meta = {"handle_httpstatus_list": [304], "dont_cache": True}
+        return request.replace(headers={**request.headers, **headers}, meta={**request.meta, **meta})
+
+    def _keep_all(self) -> None:
+        """End a crawl that found the catalogue unchanged: what the last complete crawl listed is still there."""
+        last, state = self.withdrawals.last_listing(), self.crawl.run_state
+        listed = [held.dataset_id for held in self._held() if not (last and held.seen < last)]
+        for dataset_id in listed:
+            self.crawl.records.settle(("dataset", dataset_id, None), "unchanged")
+        state.expected = len(listed)
+        state.count_listed(len(listed))
+        state.has_stale_answer = True
+        self.crawl.logger.info("The catalogue has not changed since the last complete crawl")
+
+    def _held(self) -> Iterator[Held]:
+        """Yield the datasets on disk that are this catalogue's; the folder may have those of another."""
+        addresses = (*self.crawl.records.listed("addresses"), self.address)
+        pages = {address.partition("?")[0] for address in addresses}
+        for held in self.crawl.opened_index().documents.held():
+            if held.metadata_url and held.metadata_url.partition("?")[0] in pages:
+                yield held
 
 
 def _stated(response: Response, page: Page, *, is_entry: bool, is_empty: bool) -> str | None:
@@ -402,65 +443,3 @@ def _leads_on(response: Response, walk: Walk[Ask], page: Page) -> bool:
     with suppress(AnswerError):
         return _stated(response, page, is_entry=True, is_empty=False) is not None
     return False
-
-
-# What has changed since the last complete crawl
-
-_CONDITIONS = {"ETag": "If-None-Match", "Last-Modified": "If-Modified-Since"}
-
-
-class Changes:
-    """Compares a catalogue with the last complete crawl of it.
-
-    Args:
-        address: the catalogue's.
-    """
-
-    def __init__(self, crawl: Crawl, address: str, withdrawals: Withdrawals) -> None:
-        self.crawl = crawl
-        self.address = address
-        self.withdrawals = withdrawals
-
-    def conditional(self, request: Request) -> Request:
-        """Return a request that is answered only if the catalogue has changed, if its documents are on disk."""
-        index = self.crawl.opened_index()
-        validators = index.runs.validators(scope(self.crawl.name, self.crawl.given))
-        if not validators or not all(index.documents.is_whole(held.dataset_id) for held in index.documents.held()):
-            return request
-        headers = {_CONDITIONS[name]: value for name, value in validators.items()}
-        meta = {"handle_httpstatus_list": [304], "dont_cache": True}
-        return request.replace(headers={**request.headers, **headers}, meta={**request.meta, **meta})
-
-    def note_validators(self, response: Response) -> None:
-        """Remember the headers that a later crawl sends to ask whether the catalogue has changed."""
-        found = {name: (response.headers.get(name) or b"").decode("latin-1") for name in _CONDITIONS}
-        self.crawl.run_state.validators = {name: value for name, value in found.items() if value}
-
-    def keep_all(self) -> None:
-        """End a crawl that found the catalogue unchanged: what the last complete crawl listed is still there."""
-        last, state = self.withdrawals.last_listing(), self.crawl.run_state
-        listed = [held.dataset_id for held in self._known() if not (last and held.seen < last)]
-        for dataset_id in listed:
-            self.crawl.records.settle(("dataset", dataset_id, None), "unchanged")
-        state.expected = len(listed)
-        state.count_listed(len(listed))
-        state.has_stale_answer = True
-        self.crawl.logger.info("The catalogue has not changed since the last complete crawl")
-
-    def end(self, *, is_one_answer: bool) -> None:
-        """Withdraw what two complete listings in a row did not have, when all lists have ended."""
-        crawl, state = self.crawl, self.crawl.run_state
-        if not is_one_answer:
-            state.validators = {}  # those of the first page do not cover the others
-        has_failures = bool(crawl.records.failures.counts().keys() - FINDINGS)  # any of them may hide a record
-        if crawl.limits.is_set or state.has_stale_answer or has_failures:
-            return
-        self.withdrawals.mark_missed_twice((held.dataset_id for held in self._known()), url=self.address)
-
-    def _known(self) -> Iterator[Held]:
-        """Yield the datasets on disk that are this catalogue's; the folder may have those of another."""
-        addresses = (*self.crawl.records.listed("addresses"), self.address)
-        pages = {address.partition("?")[0] for address in addresses}
-        for held in self.crawl.opened_index().documents.held():
-            if held.metadata_url and held.metadata_url.partition("?")[0] in pages:
-                yield held

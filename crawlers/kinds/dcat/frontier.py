@@ -173,7 +173,6 @@ class NamedDatasets:
 
     @property
     def limit(self) -> int:
-        """How many may be requested."""
         return self.crawl.crawler.settings.getint("LINKED_DATASETS_MAX")
 
     def add(self, page: Page, by: str) -> int:
@@ -220,7 +219,6 @@ class NamedDatasets:
             self.crawl.failed("list", error, response.request)
 
     def note_without(self, name: str, by: str) -> None:
-        """Note that a dataset's address gave no RDF."""
         self.crawl.seen(name, list_name=_WITHOUT, listed_by=by)
 
     def lost(self, name: str, reason: str) -> AnswerError:

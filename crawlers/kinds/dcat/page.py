@@ -91,8 +91,7 @@ class Page(ABC):
         yield from ()
 
     @abstractmethod
-    def records(self) -> Iterator[Record]:
-        """Yield the page's records."""
+    def records(self) -> Iterator[Record]: ...
 
     @abstractmethod
     def is_first(self, identifier: str) -> bool:
@@ -350,7 +349,6 @@ class RDFPage(Page):
 
 
 def identified(dataset: Dataset, identity: str) -> Dataset:
-    """Return the dataset with another identity."""
     dataset.id = identity
     for resource in dataset.resources:
         resource.dataset_id = identity

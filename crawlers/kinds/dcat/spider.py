@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from crawlers import arguments
 from crawlers.arguments import Argument
-from crawlers.kinds.dcat.dialect import Changes, DCATDialect
+from crawlers.kinds.dcat.dialect import DCATDialect
 from crawlers.kinds.dcat.page import RDFPage
 from crawlers.listing.spider import ListedSpider
 
@@ -26,7 +26,7 @@ class DCATSpider(ListedSpider):
     be queried for one dataset.
 
     An answer is read by `crawlers.kinds.dcat.answer`; its records become items in `PageRecords`; `DCATDialect` says
-    which page follows; `Changes` compares with the last complete crawl.
+    which page follows, and compares with the last complete crawl.
 
     Attributes:
         url: the catalogue's RDF, or a page that links to it; ``-a url=`` overrides it.
@@ -66,8 +66,7 @@ class DCATSpider(ListedSpider):
         self.make_page = partial(TaughtPage, rules)
 
     def make_dialect(self) -> DCATDialect:
-        address = str(self.url)
-        return DCATDialect(self, address, self.make_page, Changes(self, address, self.withdrawals))
+        return DCATDialect(self, str(self.url), self.make_page, self.withdrawals)
 
 
 class DCAT(DCATSpider):

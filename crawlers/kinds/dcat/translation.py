@@ -150,7 +150,6 @@ class Referring:
         return (subject for (subject,) in self.db.execute(_FIND, (value, name, MOST)))
 
     def close(self) -> None:
-        """Delete the temporary file."""
         self.db.close()
 
 

@@ -260,7 +260,6 @@ class Endpoint(NamedTuple):
         return f"{self.url}{'&' if urlsplit(self.url).query else '?'}{query}"
 
     def record(self, identifier: str, prefix: str) -> str:
-        """Return the address of one record."""
         return self.address("GetRecord", identifier=identifier, metadataPrefix=prefix)
 
 
@@ -322,7 +321,6 @@ class Metadata:
         yield dataset
 
     def request(self, identifier: str, prefix: str, allowed: int) -> Request:
-        """Return the request for one record."""
         address = self.endpoint.record(identifier, prefix)
         keywords = {"identifier": identifier, "prefix": prefix, "allowed": allowed}
         return Request(address, self.parse, errback=self.request_failed, cb_kwargs=keywords)
@@ -352,7 +350,6 @@ class Metadata:
     def lost(
         self, stage: Any, error: AnswerError, request: Request | None, identifier: str, status: int | None = None
     ) -> None:
-        """Report a record that is not kept."""
         subject = {"dataset_id": identifier, "missing": "dataset"}
         self.crawl.failed(stage, error, request, http_status=status, **subject)
 

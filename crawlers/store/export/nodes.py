@@ -114,7 +114,6 @@ class Taken:
         return bool(owner) and found == (owner,)
 
     def has(self, name: str) -> bool:
-        """Return whether an IRI is in use."""
         return self.db.execute("SELECT 1 FROM taken WHERE iri = ?", (name,)).fetchone() is not None
 
     def agrees(self, what: str, said: str, owner: str | None) -> bool:
@@ -235,7 +234,6 @@ class Nodes:
             properties[predicate] = list(held)
 
     def blank(self) -> str:
-        """Return a name for a blank node."""
         self.blanks += 1
         return f"_:n{self.blanks}"
 

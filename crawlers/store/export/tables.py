@@ -21,7 +21,7 @@ from crawlers.store import timeseries
 from crawlers.store.export.nodes import plain
 
 if TYPE_CHECKING:
-    from crawlers.items import Agent, License, Period, Place
+    from crawlers.items import Agent, License, Period
 
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 _TURNS = re.compile("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
@@ -33,7 +33,7 @@ def write_csv(datasets: Iterable[Dataset], output: IO[bytes]) -> None:
 
     On a terminal, no cell has line breaks: its second line could look like another dataset.
     """
-    shown = _one_line if output.isatty() else cell
+    shown = (lambda value: " ".join(cell(value).split())) if output.isatty() else cell
     text = io.TextIOWrapper(output, encoding="utf-8", newline="")
     table = csv.writer(text)
     table.writerow(map(cell, COLUMNS))
@@ -55,10 +55,6 @@ def cell(value: str | None) -> str:
 def straight(text: str) -> str:
     """Return a text without the controls of its direction (Unicode's Bidi_Control), which turn the cells behind it."""
     return text if text.isascii() else _TURNS.sub("", text)
-
-
-def _one_line(value: str | None) -> str:
-    return " ".join(cell(value).split())
 
 
 def _row(dataset: Dataset) -> dict[str, str | None]:
@@ -98,11 +94,6 @@ def _person(name: str, agent: Agent | None) -> dict[str, str | None]:
     return {name: (agent.name or agent.uri) if agent else None, f"{name}_email": agent.email if agent else None}
 
 
-def _place(place: Place) -> str | None:
-    """Return a place's name, code or IRI; a geometry is left to the other formats."""
-    return place.name or place.code or place.uri
-
-
 def _license(name: str, found: License | None) -> dict[str, str | None]:
     return {name: (found.id or found.title) if found else None, f"{name}_uri": found.uri if found else None}
 
@@ -111,17 +102,13 @@ def _period(name: str, found: Period | None) -> dict[str, str | None]:
     return {f"{name}_start": found.start if found else None, f"{name}_end": found.end if found else None}
 
 
-def _metres(name: str, found: float | None) -> dict[str, str | None]:
-    return {name: None if found is None else f"{found:g}"}
-
-
 _OF_KIND: dict[str, Callable[[str, Any], dict[str, str | None]]] = {
     "agent": _person,
     "agents": lambda name, agents: {name: _list(map(_agent, agents))},
     "license": _license,
     "period": _period,
-    "places": lambda name, places: {name: _list(map(_place, places))},
-    "metres": _metres,
+    "places": lambda name, places: {name: _list(each.name or each.code or each.uri for each in places)},
+    "metres": lambda name, found: {name: None if found is None else f"{found:g}"},
     "relations": lambda name, found: {name: _list(f"{each.role}: {each.uri or each.title}" for each in found)},
 }
 """The columns and cells of a field of each kind; all others are texts, or lists of them."""
