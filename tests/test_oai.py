@@ -18,8 +18,7 @@ from unittest.mock import patch
 import pytest
 
 from crawlers.kinds.oai import spider
-from crawlers.kinds.oai.answers import Answer as OAIAnswer
-from crawlers.kinds.oai.answers import Record
+from crawlers.kinds.oai.answers import OAIAnswer, OAIRecord
 from crawlers.kinds.oai.dialect import Question
 from tests import forked
 from tests.conftest import ROOT, Crawl, options, scrapy
@@ -280,7 +279,7 @@ def test_a_page_is_a_last_one_if_it_alone_is_shorter_and_no_list_ends_without_a_
     for pages in lists:
         ask = ask.first()
         for page in pages.split():
-            records = [Record(identifier=str(n)) for n in range(int(page[0]))]
+            records = [OAIRecord(identifier=str(n)) for n in range(int(page[0]))]
             ask = ask.behind(OAIAnswer(records=records, token=page[1:]))
     assert ask.is_short is is_short
 

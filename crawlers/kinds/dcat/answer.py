@@ -13,7 +13,7 @@ from w3lib.encoding import http_content_type_encoding
 
 from crawlers.components.spool import SpooledFile, SpooledResponse, open_body
 from crawlers.exceptions import AnswerError
-from crawlers.kinds.dcat.page import DataJSONPage, Page, RDFPage
+from crawlers.kinds.dcat.page import CataloguePage, DataJSONPage, RDFPage
 from crawlers.listing.answers import other_answer
 from crawlers.listing.crawl import in_turns
 from crawlers.records import data_json
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from crawlers.records.rdf.formats import Format
 
 
-P = TypeVar("P", bound=Page)
+P = TypeVar("P", bound=CataloguePage)
 
 NO_RDF = (
     "look there for a link to RDF, DCAT, Turtle or JSON-LD, or try /catalog.ttl, /catalog.rdf, /catalog.jsonld or "
@@ -54,7 +54,7 @@ class NoRDFError(AnswerError):
 
 def read(
     response: Response, *, name: str, language: str | None, max_json: int, make: Callable[..., RDFPage] = RDFPage
-) -> Page | None:
+) -> CataloguePage | None:
     """Return the page in an answer; ``None`` if the answer is HTML.
 
     Args:
@@ -124,7 +124,7 @@ def _json_page(
     language: str | None,
     max_json: int,
     make: Callable[..., RDFPage],
-) -> Page:
+) -> CataloguePage:
     body = _read_json(file, max_json)
     misread: list[str] = []
     body = _utf8(body, *charsets, misread)
@@ -133,7 +133,7 @@ def _json_page(
     if data_json.recognised(content):
         if make is not RDFPage:
             raise AnswerError("not_rdf", "this is a data.json, and the rules are about RDF: leave -a rules= out")
-        page: Page = DataJSONPage(content, faults, name=name)
+        page: CataloguePage = DataJSONPage(content, faults, name=name)
         page.misread = misread
         return page
     if content is None and b'"@' not in body:

@@ -34,8 +34,8 @@ from crawlers.store.index import scope
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterator, Sequence
 
-    from crawlers.kinds.dcat.elsewhere import Found
-    from crawlers.kinds.dcat.page import Page
+    from crawlers.kinds.dcat.elsewhere import DelayedDataset
+    from crawlers.kinds.dcat.page import CataloguePage
     from crawlers.listing.crawl import Crawl
     from crawlers.listing.withdrawals import Withdrawals
     from crawlers.store.index import Held
@@ -144,7 +144,9 @@ class DCATDialect(Dialect[Ask]):
         self.crawl.logger.info("%s is an HTML page: going on to %s", response.url, address)
         return address
 
-    def _entries(self, response: Response, walk: Walk[Ask], page: Page, listing: ListingPage[Ask]) -> Iterator[Entry]:
+    def _entries(
+        self, response: Response, walk: Walk[Ask], page: CataloguePage, listing: ListingPage[Ask]
+    ) -> Iterator[Entry]:
         """Yield the page's records; then note what follows it."""
         ask, is_own = walk.ask, walk.name == _PAGES
         if is_own and not self.crawl.run_state.walks.has_ended(walk.name):
@@ -177,7 +179,7 @@ class DCATDialect(Dialect[Ask]):
     # What follows a page
 
     def _follow(
-        self, response: Response, walk: Walk[Ask], page: Page, records: PageRecords, listing: ListingPage[Ask]
+        self, response: Response, walk: Walk[Ask], page: CataloguePage, records: PageRecords, listing: ListingPage[Ask]
     ) -> None:
         """Say what the next page is; at the end, whether the pages repeat."""
         ask, here, pages = walk.ask, response.url, walk.pages - walk.ask.hops
@@ -243,7 +245,7 @@ class DCATDialect(Dialect[Ask]):
         node = self.frontier.take_new(_NODES, by)
         return None if node is None else replace(ask, url=node, is_node=True, is_guessed=False, had_next=True)
 
-    def _plan_others(self, response: Response, walk: Walk[Ask], page: Page, listing: ListingPage[Ask]) -> None:
+    def _plan_others(self, response: Response, walk: Walk[Ask], page: CataloguePage, listing: ListingPage[Ask]) -> None:
         """Note the TREE nodes and the catalogues that a page names: they follow when its own pages have come."""
         deeper = walk.ask.depth + 1
         nodes = ((_NODES, walk.ask.depth, address) for address in page.paging.nodes)
@@ -377,7 +379,7 @@ class DCATDialect(Dialect[Ask]):
         for found in self.elsewhere.joined():
             yield from self._records(found, walk).found(found)
 
-    def _records(self, found: Found, walk: Walk[Ask]) -> PageRecords:
+    def _records(self, found: DelayedDataset, walk: Walk[Ask]) -> PageRecords:
         response = Response(found.address, request=Request(found.address))
         return PageRecords(self.crawl, found.page, response, walk, None, address=found.address, is_torn=found.is_torn)
 
@@ -427,7 +429,7 @@ class DCATDialect(Dialect[Ask]):
                 yield held
 
 
-def _stated(response: Response, page: Page, *, is_entry: bool, is_empty: bool) -> str | None:
+def _stated(response: Response, page: CataloguePage, *, is_entry: bool, is_empty: bool) -> str | None:
     """Return the next page that a page or its headers name; the first page if that is all that an entry names."""
     stated = page.paging.next(response.url) or paging.linked(response.headers.getlist("Link"), response.url)
     if stated or not is_entry:
@@ -436,7 +438,7 @@ def _stated(response: Response, page: Page, *, is_entry: bool, is_empty: bool) -
     return page.paging.first(response.url) if has_others else None
 
 
-def _leads_on(response: Response, walk: Walk[Ask], page: Page) -> bool:
+def _leads_on(response: Response, walk: Walk[Ask], page: CataloguePage) -> bool:
     """Return whether the catalogue has more pages than this one."""
     if walk.pages > walk.ask.hops or page.paging.nodes or paging.counted(response.url):
         return True

@@ -24,7 +24,7 @@ from crawlers.store import folder
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from crawlers.kinds.dcat.page import RDFPage, Record
+    from crawlers.kinds.dcat.page import PageRecord, RDFPage
     from crawlers.listing.crawl import Crawl
     from crawlers.records.rdf.terms import Graph, Term
     from crawlers.store.index import Known
@@ -41,7 +41,7 @@ _MOST_PARTS = 100
 _REMEMBERED, _MOST_REMEMBERED = "described in parts", 10_000
 
 
-class Found(NamedTuple):
+class DelayedDataset(NamedTuple):
     """A dataset that waited for other pages.
 
     Args:
@@ -53,7 +53,7 @@ class Found(NamedTuple):
     """
 
     page: RDFPage
-    record: Record
+    record: PageRecord
     identity: str
     address: str
     is_torn: bool
@@ -104,7 +104,7 @@ class Elsewhere:
         found = folder.recall(self.crawl.opened_index().folder, _REMEMBERED)
         return frozenset(one for one in found if isinstance(one, str)) if isinstance(found, list) else frozenset()
 
-    def mention(self, record: Record, address: str, by: str) -> None:
+    def mention(self, record: PageRecord, address: str, by: str) -> None:
         """Note a description in passing.
 
         Args:
@@ -122,7 +122,7 @@ class Elsewhere:
             self.crawl.seen(record.key, list_name=_UNCLAIMED, listed_by=by)
             self.has_unclaimed = True
 
-    def first(self, record: Record, identity: str, written: Any, address: str, by: str, *, may_wait: bool) -> bool:
+    def first(self, record: PageRecord, identity: str, written: Any, address: str, by: str, *, may_wait: bool) -> bool:
         """Note a dataset's first description; return whether it waits, because another page has, or had, more of it.
 
         Args:
@@ -145,7 +145,7 @@ class Elsewhere:
             self.has_unclaimed = self.crawl.records.count(_UNCLAIMED) > 0
         return self.has_unclaimed and self.crawl.records.is_listed(iri, _UNCLAIMED)
 
-    def later(self, record: Record, address: str, by: str) -> bool:
+    def later(self, record: PageRecord, address: str, by: str) -> bool:
         """Note what a later page says of a dataset otherwise; return whether it does so for the first time.
 
         One with a date of its own may have been edited meanwhile, unless it can be joined.
@@ -168,7 +168,7 @@ class Elsewhere:
         """Note that a page could not be read whole."""
         self.crawl.seen(address, list_name=_TORN, listed_by=by)
 
-    def unlisted(self) -> Iterator[Found]:
+    def unlisted(self) -> Iterator[DelayedDataset]:
         """Yield those that no page lists; of several descriptions, the longest."""
         every = map(strict_json.loads, self.crawl.records.listed(_MENTIONS))
         for iri, found in groupby(every, itemgetter(0)):
@@ -176,7 +176,7 @@ class Elsewhere:
                 _, address, written = max(found, key=lambda one: len(strict_json.dumps(one)))
                 yield from self._found(iri, "", address, graph_of(written))
 
-    def joined(self) -> Iterator[Found]:
+    def joined(self) -> Iterator[DelayedDataset]:
         """Yield those of which several pages say something; report what can't be joined."""
         if self.is_joined:  # a limit was reached after that
             return
@@ -245,7 +245,9 @@ class Elsewhere:
     def _is_torn(self) -> bool:
         return self.crawl.records.count(_TORN) > 0
 
-    def _found(self, iri: str, identity: str, address: str, said: Graph, *, is_edited: bool = False) -> Iterator[Found]:
+    def _found(
+        self, iri: str, identity: str, address: str, said: Graph, *, is_edited: bool = False
+    ) -> Iterator[DelayedDataset]:
         """Yield a dataset as it is described; as it is on disk, if parts are missing and that says more.
 
         Args:
@@ -258,7 +260,7 @@ class Elsewhere:
             before = self._on_disk(known) if is_edited or self._is_short() else None
             if known and before and not is_part(before, said):
                 record, address = page.held(document(before, iri), iri), known.metadata_url or address
-            yield Found(page, record, identity, address, self._is_torn())
+            yield DelayedDataset(page, record, identity, address, self._is_torn())
 
     def _first(self, iri: str, digest: str, known: Known | None) -> Graph | None:
         """Return a dataset's first description, which this crawl wrote, maybe joined already before a kill.

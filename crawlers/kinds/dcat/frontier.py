@@ -17,7 +17,7 @@ from crawlers.records.addresses import absolute
 if TYPE_CHECKING:
     from scrapy.http import Response
 
-    from crawlers.kinds.dcat.page import Page
+    from crawlers.kinds.dcat.page import CataloguePage
     from crawlers.listing.crawl import Crawl
 
 
@@ -175,7 +175,7 @@ class NamedDatasets:
     def limit(self) -> int:
         return self.crawl.crawler.settings.getint("LINKED_DATASETS_MAX")
 
-    def add(self, page: Page, by: str) -> int:
+    def add(self, page: CataloguePage, by: str) -> int:
         """Note the datasets that a page names; return how many of them no page named or described before."""
         records, new = self.crawl.records, 0
         for name in page.undescribed():
@@ -210,7 +210,7 @@ class NamedDatasets:
 
     # What came, and what did not
 
-    def came(self, name: str, page: Page, response: Response) -> None:
+    def came(self, name: str, page: CataloguePage, response: Response) -> None:
         """Note that a dataset's address was read; report one that the answer does not describe."""
         if page.is_described(name):
             self.crawl.seen(name, list_name="settled", listed_by=response.url)

@@ -40,7 +40,7 @@ _TORN = Flaw(
 
 
 @dataclass(frozen=True, slots=True)
-class Record:
+class PageRecord:
     """One dataset of a page.
 
     Args:
@@ -65,7 +65,7 @@ class Record:
     is_named: bool = False
 
 
-class Page(ABC):
+class CataloguePage(ABC):
     """The content of one answer.
 
     Attributes:
@@ -91,7 +91,7 @@ class Page(ABC):
         yield from ()
 
     @abstractmethod
-    def records(self) -> Iterator[Record]: ...
+    def records(self) -> Iterator[PageRecord]: ...
 
     @abstractmethod
     def is_first(self, identifier: str) -> bool:
@@ -138,7 +138,7 @@ class Page(ABC):
         """Release temporary files."""
 
 
-class DataJSONPage(Page):
+class DataJSONPage(CataloguePage):
     """A data.json, of Project Open Data or DCAT-US.
 
     Args:
@@ -155,17 +155,17 @@ class DataJSONPage(Page):
         self.content, self.name = content, name
         self.ids: set[str] = set()
 
-    def records(self) -> Iterator[Record]:
+    def records(self) -> Iterator[PageRecord]:
         return map(self._record, data_json.records(self.content))
 
-    def _record(self, entry: data_json.Entry) -> Record:
+    def _record(self, entry: data_json.Entry) -> PageRecord:
         if not isinstance(entry.value, dict):
-            return Record("", None, f"{entry.place}, which is not an object,", lambda: self._item({}, ""))
+            return PageRecord("", None, f"{entry.place}, which is not an object,", lambda: self._item({}, ""))
         identifier, title = data_json.identity(entry.value), entry.value.get("title")
         title = title[:_SHOWN] if isinstance(title, str) else None
         what = f"{entry.place}, {title!r}," if title else entry.place
         key = _key(identifier, entry.value) if identifier else ""
-        return Record(key, identifier, what, lambda: self._item(entry.value, identifier or ""), title)
+        return PageRecord(key, identifier, what, lambda: self._item(entry.value, identifier or ""), title)
 
     def _item(self, record: dict[str, Any], identifier: str) -> Dataset:
         return data_json.dataset(record, source=self.name, id=identifier)
@@ -179,7 +179,7 @@ class DataJSONPage(Page):
         return is_new
 
 
-class RDFPage(Page):
+class RDFPage(CataloguePage):
     """A page of RDF.
 
     Args:
@@ -233,23 +233,23 @@ class RDFPage(Page):
             if not fault.is_repaired:
                 fault.subjects.append(latest)
 
-    def records(self) -> Iterator[Record]:
+    def records(self) -> Iterator[PageRecord]:
         return (self._record(number, subject) for number, subject in enumerate(self.catalogue.datasets(), 1))
 
-    def record(self, subject: str) -> Record:
+    def record(self, subject: str) -> PageRecord:
         """Return the record of one dataset that the page describes, whose identity is its IRI."""
         return self._record(1, subject, subject)
 
-    def held(self, written: Any, subject: str) -> Record:
+    def held(self, written: Any, subject: str) -> PageRecord:
         """Return the record of a document that another page gave."""
         return self._record_of(1, subject, (graph_of(written), True))
 
-    def _record(self, number: int, subject: str, identity: str | None = None) -> Record:
+    def _record(self, number: int, subject: str, identity: str | None = None) -> PageRecord:
         return self._record_of(number, subject, self.catalogue.description(subject), identity)
 
     def _record_of(
         self, number: int, subject: str, described: tuple[Graph, bool], identity: str | None = None
-    ) -> Record:
+    ) -> PageRecord:
         description, is_everything = described
         mapped, amend = self.mapped(description, subject)
         identifier = identity or dcat.identity(mapped, subject)
@@ -279,7 +279,7 @@ class RDFPage(Page):
         if not is_blank(subject):
             is_mention = not identity and self.catalogue.is_mention(subject)
             is_named = is_mention and self.catalogue.roles.has(subject, MENTIONED)
-            return Record(subject, identifier, subject, item, iri=subject, is_mention=is_mention, is_named=is_named)
+            return PageRecord(subject, identifier, subject, item, iri=subject, is_mention=is_mention, is_named=is_named)
         key = _key(identifier, document(description, subject)) if identifier else ""
         title = (dcat.title(mapped.get(subject, {})) or "")[:_SHOWN]
         what = (
@@ -287,7 +287,7 @@ class RDFPage(Page):
             if title
             else f"dataset {number} of the page, which has no IRI,"
         )
-        return Record(key, identifier, what, item, title or None)
+        return PageRecord(key, identifier, what, item, title or None)
 
     def _near(self, description: Graph, identifier: str | None) -> list[int]:
         """Return the numbers of the faults that may belong to a description; remember whose each is."""

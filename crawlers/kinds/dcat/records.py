@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from scrapy.http import Response
 
     from crawlers.items import Dataset
-    from crawlers.kinds.dcat.elsewhere import Elsewhere, Found
-    from crawlers.kinds.dcat.page import Page, Record
+    from crawlers.kinds.dcat.elsewhere import DelayedDataset, Elsewhere
+    from crawlers.kinds.dcat.page import CataloguePage, PageRecord
     from crawlers.listing.crawl import Crawl
     from crawlers.listing.walk import Walk
 
@@ -56,7 +56,7 @@ class PageRecords:
     def __init__(
         self,
         crawl: Crawl,
-        page: Page,
+        page: CataloguePage,
         response: Response,
         walk: Walk[Any],
         elsewhere: Elsewhere | None,
@@ -100,7 +100,7 @@ class PageRecords:
         """Publish how many records were listed so far."""
         self.crawl.run_state.count_listed(self.earlier + self.new)
 
-    def outside(self, record: Record) -> Iterator[Dataset]:
+    def outside(self, record: PageRecord) -> Iterator[Dataset]:
         """Yield the item of a record that no list has, unless it is known."""
         known = self.new
         entry = self.entry(record)
@@ -111,7 +111,7 @@ class PageRecords:
             yield from self.crawl.guarded(entry.reading(), self.response, entry.record)
         self.publish()
 
-    def entry(self, record: Record) -> Entry | None:
+    def entry(self, record: PageRecord) -> Entry | None:
         """Return a record as an entry of the list, with the id under which it is kept.
 
         Of a known one that is the id which it has here, to tell pages apart; ``None`` if it had another one before.
@@ -135,7 +135,7 @@ class PageRecords:
         subject = {"id": record.id, "title": record.title, "key": key}
         return Entry(identity, subject, len(read.resources) if read else 0, partial(self.item, record, identity, read))
 
-    def _waits(self, record: Record) -> bool:
+    def _waits(self, record: PageRecord) -> bool:
         """Return whether a dataset that is described in passing waits for the list of another page."""
         if self.page.faults or self.elsewhere is None:  # it may lack something
             return False
@@ -144,7 +144,7 @@ class PageRecords:
             return True
         return False
 
-    def _identity(self, record: Record) -> str | None:
+    def _identity(self, record: PageRecord) -> str | None:
         """Return a new record's id: its IRI if its identifier is that of another dataset; ``None`` if both are."""
         if record.id is None:
             self.nameless += 1
@@ -167,7 +167,7 @@ class PageRecords:
             return True
         return self.crawl.records.listed_by(identity, self.walk.name) == self.by
 
-    def _count_known(self, record: Record, key: str, identity: str | None) -> None:
+    def _count_known(self, record: PageRecord, key: str, identity: str | None) -> None:
         """Count a record that another page had: of the same list, or of another one."""
         by = self.crawl.records.listed_by(key, "nodes") or ""
         if by.rpartition(" ")[0] == self.walk.name:
@@ -180,7 +180,7 @@ class PageRecords:
 
     # Items
 
-    def item(self, record: Record, identity: str | None, read: Dataset | None = None) -> Iterator[Dataset]:
+    def item(self, record: PageRecord, identity: str | None, read: Dataset | None = None) -> Iterator[Dataset]:
         """Yield a record's item, or report why it is not kept.
 
         Args:
@@ -211,7 +211,7 @@ class PageRecords:
         dataset.retrieved = now()
         yield dataset
 
-    def _goes_on(self, record: Record, identity: str, dataset: Dataset) -> bool:
+    def _goes_on(self, record: PageRecord, identity: str, dataset: Dataset) -> bool:
         """Return whether a record waits, because its description may go on on another page."""
         if self.elsewhere is None:
             return False
@@ -220,7 +220,7 @@ class PageRecords:
             return self.elsewhere.first(*given, may_wait=not dataset.torn)
         return False
 
-    def found(self, found: Found) -> Iterator[Dataset]:
+    def found(self, found: DelayedDataset) -> Iterator[Dataset]:
         """Yield the item of a dataset that waited for other pages, as they describe it."""
         yield from self.crawl.guarded(self.item(found.record, found.identity), self.response, {"id": found.identity})
 

@@ -57,7 +57,7 @@ class OAIError(AnswerError):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Record:
+class OAIRecord:
     """A record of a page.
 
     Args:
@@ -78,7 +78,7 @@ class Record:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Answer:
+class OAIAnswer:
     """A page of records.
 
     Args:
@@ -89,7 +89,7 @@ class Answer:
         fault: why it breaks off; the records are those that came whole before that.
     """
 
-    records: list[Record] = field(default_factory=list)
+    records: list[OAIRecord] = field(default_factory=list)
     token: str = ""
     size: int | None = None
     is_none: bool = False
@@ -102,7 +102,7 @@ def is_oai(root: Any) -> bool:
     return bool(etree.QName(root).localname == "OAI-PMH")
 
 
-def page(response: Response) -> Answer:
+def page(response: Response) -> OAIAnswer:
     """Return the records of a page; those whose XML can't be read have only their text and, if possible, their id.
 
     Raises:
@@ -153,28 +153,28 @@ def _checked(root: Any) -> Any:
     return root
 
 
-def _read(root: Any) -> Answer:
+def _read(root: Any) -> OAIAnswer:
     _checked(root)
     found = [*root.iterfind("{*}ListRecords/{*}record"), *root.iterfind("{*}GetRecord/{*}record")]
     headers = [*root.iterfind("{*}ListIdentifiers/{*}header")]
     bounds.RECORDS.check(len(found) + len(headers))
     token = root.find("*/{*}resumptionToken")
-    return Answer(
+    return OAIAnswer(
         records=[*map(_record, found), *map(_headed, headers)],
         token=_text(token),
         size=None if token is None else _number(token.get("completeListSize")),
     )
 
 
-def _record(element: Any) -> Record:
+def _record(element: Any) -> OAIRecord:
     header = element.find("{*}header")
     metadata = element.find("{*}metadata")
     child = None if metadata is None else next(metadata.iterchildren("{*}*"), None)
-    return _headed(header, child) if header is not None else Record(identifier=None, metadata=child)
+    return _headed(header, child) if header is not None else OAIRecord(identifier=None, metadata=child)
 
 
-def _headed(header: Any, metadata: Any = None) -> Record:
-    return Record(
+def _headed(header: Any, metadata: Any = None) -> OAIRecord:
+    return OAIRecord(
         identifier=_text(header.find("{*}identifier")) or None,
         datestamp=_text(header.find("{*}datestamp")),
         sets=tuple(map(_text, header.iterfind("{*}setSpec"))),
@@ -194,7 +194,7 @@ def _number(text: str | None) -> int | None:
 # A page whose XML can't be read as a whole
 
 
-def _mended(response: Response, error: AnswerError) -> Answer:
+def _mended(response: Response, error: AnswerError) -> OAIAnswer:
     """Return the records of a page that came to its end, each read by itself."""
     charset, declared = xml.encodings(response)
     text = plain(BytesIO(response.body), charset, encoding=declared).read()
@@ -208,10 +208,10 @@ def _mended(response: Response, error: AnswerError) -> Answer:
     rest = _read(xml.parse(head + tail))
     ends = [*starts[1:], end]
     records = [_piece(head, text[first:last], close) for first, last in zip(starts, ends, strict=True)]
-    return Answer(records=records, token=rest.token, size=rest.size)
+    return OAIAnswer(records=records, token=rest.token, size=rest.size)
 
 
-def _whole(response: Response, flaws: list[str]) -> Answer:
+def _whole(response: Response, flaws: list[str]) -> OAIAnswer:
     """Return the records of a page that came whole before it breaks off."""
     try:
         root, fault = xml.list_root(response, ("ListRecords",), flaws)
@@ -222,7 +222,7 @@ def _whole(response: Response, flaws: list[str]) -> Answer:
     return replace(_read(root), token="", fault=fault)
 
 
-def _piece(head: bytes, text: bytes, close: bytes) -> Record:
+def _piece(head: bytes, text: bytes, close: bytes) -> OAIRecord:
     try:
         records = _read(xml.parse(head + text + close)).records
     except AnswerError:
@@ -231,7 +231,7 @@ def _piece(head: bytes, text: bytes, close: bytes) -> Record:
         return records[0]
     found = _IDENTIFIER.search(text)
     identifier = unescape(found[1].decode("utf-8", "replace")).strip() if found else ""
-    return Record(identifier=identifier or None, text=text)
+    return OAIRecord(identifier=identifier or None, text=text)
 
 
 # Records as items
@@ -273,7 +273,7 @@ class Metadata:
     def __init__(self, crawl: Crawl, gone: GoneOAI) -> None:
         self.crawl, self.gone, self.endpoint = crawl, gone, gone.endpoint
 
-    def entry(self, record: Record, prefix: str) -> Entry:
+    def entry(self, record: OAIRecord, prefix: str) -> Entry:
         """Return a record as the listing takes it; its resources are counted only if the user limits them."""
         if record.identifier is None:
             text = record.text if record.metadata is None else etree.tostring(record.metadata)
@@ -284,12 +284,12 @@ class Metadata:
                 count = len(self.item(record, prefix).resources)
         return Entry(record.identifier, record, count)
 
-    def is_unread(self, records: list[Record]) -> bool:
+    def is_unread(self, records: list[OAIRecord]) -> bool:
         """Return whether none of these records can be read, although some have metadata."""
         given = [record.metadata for record in records if record.metadata is not None]
         return bool(given) and not any(map(xml.is_readable, given))
 
-    def item(self, record: Record, prefix: str) -> Dataset:
+    def item(self, record: OAIRecord, prefix: str) -> Dataset:
         """Return the item of a record.
 
         Raises:
@@ -309,7 +309,7 @@ class Metadata:
             retrieved=now(),
         )
 
-    def keep(self, response: Response, record: Record, prefix: str, allowed: int) -> Iterator[Dataset]:
+    def keep(self, response: Response, record: OAIRecord, prefix: str, allowed: int) -> Iterator[Dataset]:
         """Yield a record's item, with as many resources as the user's limit leaves; report one that can't be read."""
         try:
             dataset = self.item(record, prefix)
@@ -387,7 +387,7 @@ class GoneOAI(GoneRecords):
         return Fate("no longer in the filter" if is_outside else None)
 
 
-def is_service(record: Record) -> bool:
+def is_service(record: OAIRecord) -> bool:
     """Return whether a record describes a service instead of data, by its own word."""
     if record.metadata is None:
         return False

@@ -18,7 +18,7 @@ from scrapy import Request
 from crawlers.components.politeness import failures
 from crawlers.exceptions import AnswerError
 from crawlers.kinds.oai import answers
-from crawlers.kinds.oai.answers import Answer, OAIError, is_service
+from crawlers.kinds.oai.answers import OAIAnswer, OAIError, is_service
 from crawlers.listing import ladder
 from crawlers.listing.dialect import Dialect, Fault, Traits
 from crawlers.listing.ladder import Again, Instead, Onward, Other, Renew
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from scrapy.http import Response
 
-    from crawlers.kinds.oai.answers import Metadata, Record
+    from crawlers.kinds.oai.answers import Metadata, OAIRecord
     from crawlers.listing.crawl import Crawl
 
 LARGE = 10_000
@@ -129,7 +129,7 @@ class Question:
         window = {"from": self.begin, "until": self.until}
         return prefix | {name: text[:10] if self.is_daily else text for name, text in window.items() if text}
 
-    def behind(self, answer: Answer) -> Question:
+    def behind(self, answer: OAIAnswer) -> Question:
         """Return what is asked behind a page of its list, by its token."""
         moments = [written(found) for record in answer.records if (found := moment(record.datestamp))]
         is_sorted = self.newest <= min(moments, default=self.newest) and moments == sorted(moments)
@@ -146,7 +146,7 @@ class Question:
             last=len(answer.records),
         )
 
-    def _length(self, answer: Answer) -> int:
+    def _length(self, answer: OAIAnswer) -> int:
         has_ended = bool(answer.records) and not answer.token and not answer.fault
         lengths = {self.length, self.last} - {0} if self.token and answer.records else {self.length}
         if has_ended or len(lengths) > 1 or len(answer.records) > max(lengths, default=0) > 0:
@@ -294,7 +294,7 @@ class ListRecords(Dialect[Question]):
         except AnswerError as error:
             if not _is_behind_end(walk, self.fault(error, response, walk)):
                 raise
-            found = Answer(is_none=True)
+            found = OAIAnswer(is_none=True)
         for sentence in found.flaws:
             self.crawl.failed("parse", AnswerError("repaired_text", sentence), response.request)
         if self.is_repeated(found, walk):
@@ -323,7 +323,7 @@ class ListRecords(Dialect[Question]):
             page.fault = OddError("", "count_mismatch", message)
         return page
 
-    def answer(self, response: Response, walk: Walk[Question]) -> Answer:
+    def answer(self, response: Response, walk: Walk[Question]) -> OAIAnswer:
         """Return the records of an answer, in the format that was asked for and of the window's dates.
 
         Raises:
@@ -336,7 +336,7 @@ class ListRecords(Dialect[Question]):
         except OAIError as error:
             if error.code != "noRecordsMatch":
                 raise
-            found = Answer(is_none=True)
+            found = OAIAnswer(is_none=True)
         ask, is_whole = walk.ask, not (walk.parts or walk.ask.since)
         is_end = found.is_none or not (found.records or found.token or walk.turned)
         if is_end and ask.token:
@@ -354,13 +354,13 @@ class ListRecords(Dialect[Question]):
             raise OddError("unread", "unsupported", f"none of the first records in the format {ask.prefix} can be read")
         return found
 
-    def is_repeated(self, found: Answer, walk: Walk[Question]) -> bool:
+    def is_repeated(self, found: OAIAnswer, walk: Walk[Question]) -> bool:
         """Return whether another page of this list began with the same record; after a kill, the same page may."""
         ask, first = walk.ask, next((record.identifier for record in found.records if record.identifier), "")
         name = f"{walk.lap} {ask.attempt} {ask.begin} {ask.until} {first}"
         return bool(first) and not found.fault and not self.crawl.seen(name, list_name="pages", listed_by=walk.key)
 
-    def alive(self, found: Answer, walk: Walk[Question]) -> tuple[list[Record], int, int]:
+    def alive(self, found: OAIAnswer, walk: Walk[Question]) -> tuple[list[OAIRecord], int, int]:
         """Return the records that are datasets, and how many others are new: deleted ones or services, and doubles."""
         records, key = self.crawl.records, walk.key
         named = [record for record in found.records if record.identifier]
@@ -380,7 +380,7 @@ class ListRecords(Dialect[Question]):
         alive = [each for each in found.records if not (each.is_deleted and each.identifier)]
         return [each for each in alive if not each.identifier or each.identifier not in ids], apart, doubles
 
-    def is_double(self, record: Record, walk: Walk[Question]) -> bool:
+    def is_double(self, record: OAIRecord, walk: Walk[Question]) -> bool:
         """Note a record at an edge of a window that another window had, too; return whether that is new."""
         ask, stamp = walk.ask, moment(record.datestamp)
         begin, until = moment(ask.begin) if ask.begin != ask.since else None, moment(ask.until)
@@ -391,7 +391,7 @@ class ListRecords(Dialect[Question]):
         name = f"{edge} {record.identifier}"
         return edge is not None and self.crawl.seen(name, list_name="doubles", listed_by=walk.key)
 
-    def note_moved(self, named: list[Record], walk: Walk[Question]) -> None:
+    def note_moved(self, named: list[OAIRecord], walk: Walk[Question]) -> None:
         """Note that a record came twice: it moved while the list was read, and what was behind it moved up."""
         if walk.ask.attempt or not walk.pages or self.crawl.records.job.resumed:
             return
@@ -528,7 +528,7 @@ def _is_behind_end(walk: Walk[Question], fault: Fault) -> bool:
     )
 
 
-def _size(answer: Answer, walk: Walk[Question]) -> int | None:
+def _size(answer: OAIAnswer, walk: Walk[Question]) -> int | None:
     """Return how many records the list has, by its own word; ``None`` if that is the number of something else.
 
     It may be that of the records left, of those on the page, or of all records where a window is ignored.
@@ -540,7 +540,7 @@ def _size(answer: Answer, walk: Walk[Question]) -> int | None:
     return None if is_of_page or is_of_rest or is_of_all else size
 
 
-def _misdated(answer: Answer, ask: Question) -> list[bool]:
+def _misdated(answer: OAIAnswer, ask: Question) -> list[bool]:
     """Return whether each record that has a date is of one outside its window."""
     moments = [found for record in answer.records if (found := moment(record.datestamp))]
     begin, until = moment(ask.begin), moment(ask.until)

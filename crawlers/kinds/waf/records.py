@@ -20,9 +20,9 @@ from crawlers.records import xml
 from crawlers.records.rdf.terms import RDF
 
 if TYPE_CHECKING:
-    from crawlers.kinds.dcat.page import Page
+    from crawlers.kinds.dcat.page import CataloguePage
 
-Found = Iterator[Dataset | AnswerError | None]
+FileRecords = Iterator[Dataset | AnswerError | None]
 """The datasets of a file; what is wrong with a record that can't be read; ``None`` for one of no data."""
 Close = Callable[[], None]
 _PART = 256 * 1024
@@ -42,7 +42,7 @@ class StatementError(AnswerError):
         self.dataset_id = dataset_id
 
 
-async def opened(response: Response, *, source: str, most: int, most_json: int) -> tuple[Found, Close | None]:
+async def opened(response: Response, *, source: str, most: int, most_json: int) -> tuple[FileRecords, Close | None]:
     """Return what is in a file, and what releases what that needs.
 
     Args:
@@ -101,7 +101,7 @@ def _of_elements(
             yield None if error.kind == "unsupported" and is_known else error
 
 
-def _of_rdf(page: Page) -> Iterator[Dataset | AnswerError]:
+def _of_rdf(page: CataloguePage) -> Iterator[Dataset | AnswerError]:
     records = page.records()
     first = list(islice(records, 2))
     page.is_of_one = len(first) == 1

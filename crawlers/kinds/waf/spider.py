@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from crawlers.items import Dataset
     from crawlers.kinds.waf.folder import FolderEntry
-    from crawlers.kinds.waf.records import Found
+    from crawlers.kinds.waf.records import FileRecords
     from crawlers.listing.crawl import Crawl
     from crawlers.listing.dialect import Fault, Rung
 
@@ -125,7 +125,7 @@ class Folders(Tree[FolderFile]):
         else:
             page.entries = self.entries(self._datasets(found, page, response), page, walk, response)
 
-    def _datasets(self, records: Found, page: ListingPage[FolderFile], response: Response) -> Iterator[Dataset]:
+    def _datasets(self, records: FileRecords, page: ListingPage[FolderFile], response: Response) -> Iterator[Dataset]:
         for number, found in enumerate(records):
             if isinstance(found, StatementError):
                 owner = found.dataset_id

@@ -49,7 +49,7 @@ if TYPE_CHECKING:
 _MORE = {"dcat-us": DCAT_US, "eli": ELI}
 
 
-class Rule(NamedTuple):
+class ProfileRule(NamedTuple):
     """What the values of a property are.
 
     Attributes:
@@ -67,7 +67,7 @@ class Rule(NamedTuple):
     most: int | None
 
 
-Profile = dict[str, list[Rule]]
+Profile = dict[str, list[ProfileRule]]
 """The rules of each class."""
 
 
@@ -77,7 +77,7 @@ def rules_of(name: str) -> Profile:
     found: Profile = {}
     for kind, property_, value, least, most in csv_rows(__package__, f"{name}.csv"):
         is_iri, value_ = value.startswith("IRI"), value.removeprefix("IRI").strip() or "node"
-        rule = Rule(_expanded(property_), _expanded(value_), is_iri, bool(least), int(most) if most else None)
+        rule = ProfileRule(_expanded(property_), _expanded(value_), is_iri, bool(least), int(most) if most else None)
         found.setdefault(_expanded(kind), []).append(rule)
     return found
 
@@ -334,7 +334,7 @@ class Conformity:
             if rule.is_needed and rule.property not in self.nodes[subject]:
                 self.about.say(subject, rule.property, *self._names(subject, rule))
 
-    def _names(self, subject: str, rule: Rule) -> list[Term]:
+    def _names(self, subject: str, rule: ProfileRule) -> list[Term]:
         if rule.property == VCARD + "hasEmail":
             return self.nodes.get(subject, {}).get(FOAF + "mbox", [])
         if rule.property not in _NAMES:
@@ -364,7 +364,7 @@ class Conformity:
                 return False
         return True
 
-    def _fits(self, term: Term, rule: Rule, known: dict[tuple[str, str], bool]) -> bool:
+    def _fits(self, term: Term, rule: ProfileRule, known: dict[tuple[str, str], bool]) -> bool:
         if rule.value in _FORMS:
             return literal_as(rule.value, self.nodes, term) is not None
         if rule.value == "mailbox":
@@ -379,14 +379,14 @@ class Conformity:
             return True
         return rule.value not in _RESOURCES and self._is_possible(term, rule.value, known)
 
-    def _apply(self, subject: str, rule: Rule) -> None:
+    def _apply(self, subject: str, rule: ProfileRule) -> None:
         node = self.nodes[subject]
         given = node[rule.property]
         if len(given) > 1 and self._are_one(given, rule):
             return
         node[rule.property] = list(dict.fromkeys(self._value(term, rule) for term in given))
 
-    def _are_one(self, given: list[Term], rule: Rule) -> bool:
+    def _are_one(self, given: list[Term], rule: ProfileRule) -> bool:
         """Return whether values mean something together alone: too many of a form, translations, words to an IRI."""
         if rule.value in _FORMS:
             return rule.most is not None and len(given) > rule.most
@@ -395,7 +395,7 @@ class Conformity:
         words = [each for each in given if isinstance(each, Literal)]
         return bool(words) and (len(words) < len(given) or any(each.language for each in words))
 
-    def _value(self, term: Term, rule: Rule) -> Term:
+    def _value(self, term: Term, rule: ProfileRule) -> Term:
         """Return a value in the form that the profile asks for; as it is if there is none."""
         if rule.value in _FORMS:
             return literal_as(rule.value, self.nodes, term) or term
@@ -420,7 +420,7 @@ class Conformity:
         is_items = subject in self.nodes and not self.own
         return is_items or self._is_possible(subject, kind)
 
-    def _node(self, term: Term, rule: Rule) -> str | None:
+    def _node(self, term: Term, rule: ProfileRule) -> str | None:
         """Return a value as a node: an authority's if it has one for it."""
         if isinstance(term, str):
             is_named = rule.value in _TABLE_FIRST and term not in self.nodes and not is_blank(term)

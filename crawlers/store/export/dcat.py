@@ -31,14 +31,14 @@ if TYPE_CHECKING:
     from crawlers.records.rdf.terms import Term
 
 
-class Catalogue(NamedTuple):
+class ExportedCatalogue(NamedTuple):
     graph: Graph
     subject: str
     datasets: Iterator[tuple[Graph, str]]
     """Each dataset's graph and its IRI; read them before the next catalogue."""
 
 
-def catalogues(datasets: Iterable[Dataset], profile: str = "dcat-ap") -> Iterator[Catalogue]:
+def catalogues(datasets: Iterable[Dataset], profile: str = "dcat-ap") -> Iterator[ExportedCatalogue]:
     """Yield the catalogue of each source, then one of all sources if there are several, and none in DCAT-US.
 
     Args:
@@ -51,11 +51,13 @@ def catalogues(datasets: Iterable[Dataset], profile: str = "dcat-ap") -> Iterato
             first = next(held)
             graph, subject = of_source(source, first)
             subjects.append(taken.first(None, subject))
-            yield Catalogue(graph, subject, (description(dataset, taken, profile) for dataset in chain([first], held)))
+            yield ExportedCatalogue(
+                graph, subject, (description(dataset, taken, profile) for dataset in chain([first], held))
+            )
     if len(subjects) != 1 and profile != "dcat-us":  # where a catalogue must have datasets
         about, subject = _catalogue("All sources", "The catalogues of all sources, as they were copied.", "Several")
         about.say(subject, DCAT + "catalog", *subjects)
-        yield Catalogue(about.graph, subject, iter(()))
+        yield ExportedCatalogue(about.graph, subject, iter(()))
 
 
 def of_source(source: str, dataset: Dataset) -> tuple[Graph, str]:

@@ -28,7 +28,7 @@ _MOST = 1000  # results of a dataset
 _LONGEST = 200  # characters of a value
 
 
-class Result(NamedTuple):
+class ShapeResult(NamedTuple):
     """What a shape says of a node."""
 
     severity: str
@@ -168,11 +168,11 @@ def _graph(body: bytes) -> Graph:
     return graph(pyoxigraph.parse(body, format=pyoxigraph.RdfFormat.TURTLE))
 
 
-def _results(report: Any) -> Iterator[Result]:
+def _results(report: Any) -> Iterator[ShapeResult]:
     from rdflib import SH  # noqa: PLC0415  # with pyshacl
 
     for one in report.objects(None, SH.result):
-        yield Result(
+        yield ShapeResult(
             severity=str(report.value(one, SH.resultSeverity)).rpartition("#")[2],
             node=_text(report.value(one, SH.focusNode)) or "",
             path=_text(report.value(one, SH.resultPath)),
