@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from scrapy import Request
     from scrapy.http import Response
 
-
 WINDOWS = frozenset((10_000, 15_000, 50_000))
 """Where search servers stop: Elasticsearch and Solr at 10,000, some GeoNetworks at 15,000, Virtuoso at 50,000.
 

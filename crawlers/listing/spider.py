@@ -38,7 +38,6 @@ if TYPE_CHECKING:
     from crawlers.listing.confirmation import Confirmation
     from crawlers.listing.dialect import Dialect
 
-
 T = TypeVar("T")
 
 
@@ -156,7 +155,6 @@ class CatalogueSpider(scrapy.Spider):
 
     @property
     def place(self) -> str:
-        """The catalogue's address, for messages; empty if it has none."""
         return str(getattr(self, "portal", None) or getattr(self, self.address, None) or "")
 
     @property
@@ -193,7 +191,6 @@ class CatalogueSpider(scrapy.Spider):
         self.crawler.signals.send_catch_log(signals.record_failed, failed=failed)
 
     def guarded(self, output: Iterator[T], response: Response, record: Any) -> Iterator[T]:
-        """Yield the output of one record; if it breaks this project's own code, only that record is lost."""
         try:
             yield from output
         except (CloseSpider, AnswerError):
@@ -228,7 +225,6 @@ class CatalogueSpider(scrapy.Spider):
             return self.records.expect((kind, dataset_id, resource_id), self.records.request_names.get(listed_by))
 
     def seen(self, dataset_id: str, *, list_name: str, listed_by: Request | str | None) -> bool:
-        """Note that a list has a dataset; return whether no other request's answer listed it before."""
         with remembering(self):
             return self.records.see(dataset_id, list_name, self.records.request_names.get(listed_by))
 

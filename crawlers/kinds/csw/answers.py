@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from crawlers.items import Dataset
     from crawlers.listing.crawl import Crawl
 
-
 VERSIONS = {"http://www.opengis.net/cat/csw/2.0.2": "2.0.2", "http://www.opengis.net/cat/csw/3.0": "3.0.0"}
 """The versions of CSW that are read, by namespace."""
 _ANSWERS = ("Capabilities", "GetRecordsResponse", "GetRecordByIdResponse")

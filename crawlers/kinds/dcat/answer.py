@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 
     from crawlers.records.rdf.formats import Format
 
-
 P = TypeVar("P", bound=CataloguePage)
 
 NO_RDF = (

@@ -38,7 +38,6 @@ if TYPE_CHECKING:
     from crawlers.records.rdf.reader import Reader
     from crawlers.records.rdf.terms import Graph, Node, Term, Triple
 
-
 OTHER_DATASETS = {
     *(DCAT + name for name in ("servesDataset", "inSeries", "first", "last", "prev", "next", "hasVersion")),
     *(DCT + name for name in ("hasPart", "isPartOf", "relation", "source", "references", "isReferencedBy")),

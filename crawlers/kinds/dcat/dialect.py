@@ -40,7 +40,6 @@ if TYPE_CHECKING:
     from crawlers.listing.withdrawals import Withdrawals
     from crawlers.store.index import Held
 
-
 MAX_DEPTH = 3
 """Catalogues in catalogues."""
 MAX_PAGES = 20_000

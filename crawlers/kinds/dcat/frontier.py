@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from crawlers.kinds.dcat.page import CataloguePage
     from crawlers.listing.crawl import Crawl
 
-
 MAX_HELD = 100_000
 """Addresses of one list in memory."""
 _CHOSEN = "chosen"

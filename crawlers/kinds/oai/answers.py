@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     from crawlers.listing.crawl import Crawl
     from crawlers.listing.withdrawals import Withdrawals
 
-
 _RECORD = re.compile(rb"<(?:[\w.-]{1,64}:)?record(?:\s[^<>]{0,9999})?>\s*<(?:[\w.-]{1,64}:)?header[\s>/]")
 _END = re.compile(rb"</(?:[\w.-]{1,64}:)?record\s*>\s*(?=<(?:[\w.-]{1,64}:)?resumptionToken|</)")
 _IDENTIFIER = re.compile(rb"<(?:[\w.-]{1,64}:)?identifier(?:\s[^<>]{0,999})?>([^<]{1,9999})</")
@@ -234,7 +233,7 @@ def _piece(head: bytes, text: bytes, close: bytes) -> OAIRecord:
     return OAIRecord(identifier=identifier or None, text=text)
 
 
-# Records as items
+# Where a repository is asked
 
 
 class Endpoint(NamedTuple):
@@ -261,6 +260,9 @@ class Endpoint(NamedTuple):
 
     def record(self, identifier: str, prefix: str) -> str:
         return self.address("GetRecord", identifier=identifier, metadataPrefix=prefix)
+
+
+# Records as items
 
 
 class Metadata:

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
     from scrapy.http import Response
 
-
 _RECORD = re.compile(r"\.(xml|rdf|ttl|jsonld)(\.gz)?$", re.IGNORECASE)
 _OTHER = re.compile(r"\.(?!(php[0-9]?|aspx?|ashx|jsp|do|cgi|pl|py|cfm|action)$)[a-z][a-z0-9]{0,9}$", re.IGNORECASE)
 """The suffix of a file that is no record, also in a query; a script may give anything."""

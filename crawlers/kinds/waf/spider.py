@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from crawlers.listing.crawl import Crawl
     from crawlers.listing.dialect import Fault, Rung
 
-
 _CUT = ("truncated", "not_json", "invalid_record")
 """The errors of a file that may have come in part."""
 

@@ -47,28 +47,27 @@ def catalogues(datasets: Iterable[Dataset], profile: str = "dcat-ap") -> Iterato
     """
     subjects = []
     with Taken() as taken:
-        for source, held in groupby(datasets, key=lambda dataset: dataset.source):
-            first = next(held)
-            graph, subject = of_source(source, first)
-            subjects.append(taken.first(None, subject))
-            yield ExportedCatalogue(
-                graph, subject, (description(dataset, taken, profile) for dataset in chain([first], held))
-            )
+        for graph, subject, held in of_sources(datasets):
+            taken.take(subject)
+            subjects.append(subject)
+            yield ExportedCatalogue(graph, subject, (description(dataset, taken, profile) for dataset in held))
     if len(subjects) != 1 and profile != "dcat-us":  # where a catalogue must have datasets
         about, subject = _catalogue("All sources", "The catalogues of all sources, as they were copied.", "Several")
         about.say(subject, DCAT + "catalog", *subjects)
         yield ExportedCatalogue(about.graph, subject, iter(()))
 
 
-def of_source(source: str, dataset: Dataset) -> tuple[Graph, str]:
-    """Return a source's catalogue; all that is known of its publisher is the address of a dataset."""
-    address = urlsplit(iri(dataset.metadata_url) or "")
-    publisher = address.hostname or source
-    about, subject = _catalogue(source, f"The datasets of {publisher}, as they were copied.", publisher)
-    if address.netloc and (home := iri(f"{address.scheme}://{address.netloc}/")):
-        about.say(subject, FOAF + "homepage", about.node(home, FOAF + "Document"))
-        about.say(home, DCT + "title", literal(publisher))
-    return about.graph, subject
+def of_sources(datasets: Iterable[Dataset]) -> Iterator[tuple[Graph, str, Iterator[Dataset]]]:
+    """Yield the catalogue of each source, its name, and its datasets: read them before the next catalogue."""
+    for source, held in groupby(datasets, key=lambda dataset: dataset.source):
+        first = next(held)
+        address = urlsplit(iri(first.metadata_url) or "")  # all that is known of the publisher
+        publisher = address.hostname or source
+        about, subject = _catalogue(source, f"The datasets of {publisher}, as they were copied.", publisher)
+        if address.netloc and (home := iri(f"{address.scheme}://{address.netloc}/")):
+            about.say(subject, FOAF + "homepage", about.node(home, FOAF + "Document"))
+            about.say(home, DCT + "title", literal(publisher))
+        yield about.graph, subject, chain([first], held)  # noqa: B031 -- the first one and the others
 
 
 def _catalogue(title: str, text: str, publisher: str) -> tuple[Nodes, str]:

@@ -42,7 +42,6 @@ from crawlers.store.export import vocabularies
 if TYPE_CHECKING:
     from crawlers.items import Agent, Checksum, License, Period, Place
 
-
 _UNFIT = re.compile('[\x00-\x20\x7f-\xa0<>"{}|\\\\^`\ud800-\udfff\ufdd0-\ufdef\ufff0-\uffff]|%(?![0-9A-Fa-f]{2})')
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from importlib import resources
-from itertools import chain, groupby
 from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
 import pyoxigraph
@@ -12,7 +11,7 @@ from crawlers.exceptions import ExportError
 from crawlers.records.rdf.graphs import graph, rdflib_graph
 from crawlers.records.rdf.terms import DCAT, TYPE, is_blank
 from crawlers.safety import strict_json
-from crawlers.store.export.dcat import of_source
+from crawlers.store.export.dcat import of_sources
 from crawlers.store.export.description import description
 from crawlers.store.export.nodes import Taken
 
@@ -97,11 +96,9 @@ class Validation:
 
     def _described(self, datasets: Iterable[Dataset], taken: Taken) -> Iterator[tuple[Graph, str, Dataset, Graph]]:
         """Yield each dataset's graph, and that of its catalogue."""
-        for source, held in groupby(datasets, key=lambda dataset: dataset.source):
-            first = next(held)
-            graph_, catalogue = of_source(source, first)
+        for graph_, catalogue, held in of_sources(datasets):
             taken.take(catalogue)
-            for dataset in chain([first], held):
+            for dataset in held:
                 nodes, subject = description(dataset, taken, self.profile)
                 nodes.setdefault(catalogue, {})[DCAT + "dataset"] = [subject]
                 yield nodes, subject, dataset, graph_
