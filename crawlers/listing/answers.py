@@ -38,7 +38,7 @@ def json_document(response: Response, max_size: int | None = None) -> Any:
     check = challenge(response)
     if check:
         raise AnswerError("blocked", check)
-    body = first_bytes(response, max_size)
+    body = _first_bytes(response, max_size)
     if max_size is not None and len(body) > max_size:
         message = f"the JSON is read as a whole, and is larger than JSON_MAXSIZE ({max_size} bytes): raise that"
         raise AnswerError("too_large", message)
@@ -102,7 +102,7 @@ def other_answer(response: Response, wanted: str = "", *, spider: str = "") -> s
     'this is an answer of OAI-PMH: use scrapy crawl oai -a url=https://a.org/oai'
     >>> other_answer(TextResponse("https://a.org/", body=b"<p>Hello</p>"))
     """
-    body = first_bytes(response, _JSON)
+    body = _first_bytes(response, _JSON)
     begin = body[:_HEAD].decode("utf-16" if body[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig", "replace")
     begin = begin[found.end() :] if (found := _SKIPPED.match(begin)) else begin
     known = _of_xml(begin) if begin[:1] == "<" else _of_json(body) if begin[:1] == "{" else None
@@ -119,7 +119,7 @@ def _table() -> dict[str, dict[str, list[str]]]:
     return toml_table("crawlers", "listing/other_answers.toml")
 
 
-def first_bytes(response: Response, most: int | None) -> bytes:
+def _first_bytes(response: Response, most: int | None) -> bytes:
     """Return the body of an answer, but for what is behind one byte more than `most`."""
     end = None if most is None else most + 1
     if opened := getattr(response, "open", None):  # a SpooledResponse, which most kinds need not import

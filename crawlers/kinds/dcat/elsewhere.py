@@ -214,7 +214,7 @@ class Elsewhere:
             both = None if whole is None or part is None else joined(whole, part)
             if both is not None:
                 is_one, whole = is_one and both is whole, both
-            elif place == _LISTED and whole and part and is_newer(part, whole, iri):
+            elif place == _LISTED and whole and part and _is_newer(part, whole, iri):
                 is_one, whole, address = False, part, where
             elif place == _LISTED:
                 is_all = False
@@ -306,7 +306,7 @@ def is_part(description: Graph, whole: Graph) -> bool:
     return _is_within(_said(description), _said(whole))
 
 
-def is_newer(description: Graph, other: Graph, iri: str) -> bool:
+def _is_newer(description: Graph, other: Graph, iri: str) -> bool:
     """Return whether a description is a later version of another: of a later date, and with all of its properties."""
     said = [each.get(iri, {}).get(DCT + "modified", ()) for each in (other, description)]
     before, now = (max((str(getattr(date, "value", date)) for date in dates), default="") for dates in said)

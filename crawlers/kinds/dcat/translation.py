@@ -178,7 +178,7 @@ class Translation:
         self.links = links(description)
         self.original = description
         self.language = language
-        known = values_of(self.links, subject, rules.fields, OF_DATASETS)
+        known = _values_of(self.links, subject, rules.fields, OF_DATASETS)
         files = files_of(rules, self.links, subject)
         self.graph = {**description, **self._files(files)}
         node = translated(self.graph.get(subject, {}), known, OF_DATASETS)
@@ -190,7 +190,7 @@ class Translation:
         nodes: Graph = {}
         for term in files:
             if isinstance(term, str):
-                known = values_of(self.links, term, self.rules.resources.fields, OF_RESOURCES)
+                known = _values_of(self.links, term, self.rules.resources.fields, OF_RESOURCES)
                 node = translated(self.original.get(term, {}), known, OF_RESOURCES)
                 if self.rules.resources.each and not is_blank(term) and ADDRESSES.isdisjoint(node):
                     node[DCAT + "downloadURL"] = [term]
@@ -242,7 +242,7 @@ def files_of(rules: RDFRules, links: Links, subject: str) -> list[Term]:
     return [term for name in DISTRIBUTIONS for term in node.get(name, ())][:MOST]
 
 
-def values_of(
+def _values_of(
     links: Links, term: Term, rules: Mapping[str, Ways], properties: Mapping[str, str]
 ) -> dict[str, list[Term]]:
     """Return what the paths of each field lead to, of those that are one of these properties."""

@@ -135,7 +135,7 @@ def names(nodes: Graph, subject: str) -> list[Literal]:
     return next((found for found in said if any(each.value.strip() for each in found)), [])
 
 
-def only_name(nodes: Graph, subject: str) -> str | None:
+def _only_name(nodes: Graph, subject: str) -> str | None:
     """Return a node's name if the node says nothing else, besides its class."""
     said = [each for name, found in nodes.get(subject, {}).items() if name != TYPE for each in found]
     called = names(nodes, subject)
@@ -211,12 +211,12 @@ def mailbox(text: str) -> str | None:
     return iri(f"mailto:{written}") if _MAILBOX.fullmatch(written) else None
 
 
-def authority_expanded(kind: str, text: str) -> str | None:
+def authority_iri(kind: str, text: str) -> str | None:
     """Return the IRI that an authority's table has for a text or for another table's IRI.
 
-    >>> authority_expanded(DCT + "Frequency", "http://purl.org/cld/freq/daily")
+    >>> authority_iri(DCT + "Frequency", "http://purl.org/cld/freq/daily")
     'http://publications.europa.eu/resource/authority/frequency/DAILY'
-    >>> authority_expanded(DCT + "MediaTypeOrExtent", "csv"), authority_expanded(DCT + "MediaTypeOrExtent", "text/csv")
+    >>> authority_iri(DCT + "MediaTypeOrExtent", "csv"), authority_iri(DCT + "MediaTypeOrExtent", "text/csv")
     ('http://publications.europa.eu/resource/authority/file-type/CSV', 'https://www.iana.org/assignments/media-types/text/csv')
     """
     read = _TABLES.get(kind)
@@ -424,14 +424,14 @@ class Conformity:
         """Return a value as a node: an authority's if it has one for it."""
         if isinstance(term, str):
             is_named = rule.value in _TABLE_FIRST and term not in self.nodes and not is_blank(term)
-            return (authority_expanded(rule.value, term) if is_named else None) or term
+            return (authority_iri(rule.value, term) if is_named else None) or term
         text = term.value.strip()
         found = address(text, is_only=rule.property in _ADDRESSES)
         is_more = "://" in text and (rule.value in _AGENTS or found is None)  # words and an address
         is_shape = rule.value == DCT + "Location" and not ((where := place(text)) and where.name)
         if not text or is_more or is_shape or (rule.value in _AGENTS and "@" in text):
             return None
-        known = authority_expanded(rule.value, text) or found
+        known = authority_iri(rule.value, text) or found
         if known or rule.is_iri or rule.value == "node" or rule.value in _RESOURCES:
             return known
         node = self.about.blank()
@@ -449,7 +449,7 @@ class Conformity:
     def _theme(self, term: Term) -> str | None:
         """Return the IRI of a theme: its own, the EU's of its label, of words else one that is made of them."""
         if isinstance(term, str):
-            only = only_name(self.nodes, term) if is_blank(term) else None
+            only = _only_name(self.nodes, term) if is_blank(term) else None
             return (only and vocabularies.theme(only)) or term
         text = term.value.strip()
         if not text:

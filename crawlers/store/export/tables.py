@@ -185,13 +185,13 @@ def _plain(value: Any) -> Any:
 _SERIES_ROW_GROUP = 50_000  # observations in a row group, and in memory at a time
 
 
-def write_series_csv(found: Iterable[timeseries.Observation], output: IO[bytes]) -> None:
+def _series_csv(found: Iterable[timeseries.Observation], output: IO[bytes]) -> None:
     """Write a header, and a row for each observation; no cell is a formula."""
     output.write(timeseries.line(timeseries.COLUMNS))
     output.writelines(map(timeseries.line, found))
 
 
-def write_series_parquet(found: Iterable[timeseries.Observation], output: IO[bytes]) -> None:
+def _series_parquet(found: Iterable[timeseries.Observation], output: IO[bytes]) -> None:
     """Write the columns of the CSV as texts, and ``number``, which is empty if the value is a text.
 
     Raises:
@@ -207,7 +207,7 @@ def write_series_parquet(found: Iterable[timeseries.Observation], output: IO[byt
 
 
 SERIES_WRITERS: dict[str, Callable[[Iterable[timeseries.Observation], IO[bytes]], None]] = {
-    ".csv": write_series_csv,
-    ".parquet": write_series_parquet,
+    ".csv": _series_csv,
+    ".parquet": _series_parquet,
 }
 """By the ending of the file's name."""
