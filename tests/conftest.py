@@ -5,17 +5,23 @@ The process is forked from one that has imported Scrapy already; ``fresh=True`` 
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import signal
 import subprocess
 import sys
+import warnings
 from collections import Counter
 from dataclasses import dataclass, field
+from functools import cache, partialmethod
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from unittest.mock import patch
 
 import pytest
+from jinja2 import BytecodeCache, Environment
+from scrapy import cmdline
 
 from crawlers.kind import registered
 from crawlers.spider_loader import OTHERS
@@ -26,6 +32,11 @@ from tests.waiting import HANG
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
+    from types import CodeType
+
+    from jinja2.bccache import Bucket
+
+    from tests.finished import Finished
 
 pytest_plugins = ["tests.requested"]
 
@@ -125,6 +136,41 @@ def scrapy(
     return run(command, cwd=cwd, env=environment, timeout=timeout, capture_output=True, text=True, check=False)
 
 
+class _Uncrawled:
+    """Stands for the process that crawls, where a command takes one and has no use for it."""
+
+    def __init__(self, settings: Any) -> None:
+        pass
+
+    def __getattr__(self, name: str) -> Any:
+        raise AssertionError(f"this command crawls ({name}): start it with `scrapy`")
+
+
+_entry_points = cache(cmdline.entry_points)  # to read them takes longer than most commands
+
+
+def command(*arguments: str) -> subprocess.CompletedProcess[str]:
+    """Runs a command of this project in this process, which takes a fifth of the time; one that crawls can't be."""
+    out, err = (io.TextIOWrapper(io.BytesIO(), "utf-8", newline="\n", write_through=True) for _ in range(2))
+    with pytest.MonkeyPatch.context() as here, patch.dict(os.environ), warnings.catch_warnings():
+        warnings.simplefilter("error")
+        here.chdir(ROOT)
+        here.delitem(sys.modules, "crawlers.settings", raising=False)  # it reads the environment
+        here.setattr(cmdline, "AsyncCrawlerProcess", _Uncrawled)
+        here.setattr(cmdline, "entry_points", _entry_points)
+        here.setattr(sys, "argv", ["__main__.py", *arguments])
+        here.setattr(sys, "stdout", out)
+        here.setattr(sys, "stderr", err)
+        stopped = signal.getsignal(signal.SIGTERM)
+        try:
+            with pytest.raises(SystemExit) as ended:
+                cmdline.execute()
+        finally:
+            signal.signal(signal.SIGTERM, stopped)
+    shown = (stream.buffer.getvalue().decode() for stream in (out, err))  # type: ignore[attr-defined]
+    return subprocess.CompletedProcess(arguments, int(ended.value.code or 0), *shown)
+
+
 def options(output: Path, settings: dict[str, str], **arguments: str) -> list[str]:
     chosen = {"OUTPUT_DIR": str(output), **FAST, **settings}
     return [
@@ -167,6 +213,35 @@ def environment() -> Iterator[None]:
     yield
     os.environ.clear()
     os.environ.update(before)
+
+
+class Compiled(BytecodeCache):
+    """Templates that were compiled in this process: it takes longer than to fill them."""
+
+    def __init__(self) -> None:
+        self.codes: dict[tuple[Any, ...], CodeType | None] = {}
+
+    def load_bytecode(self, bucket: Bucket) -> None:
+        bucket.code = self.codes.get((bucket.key, bucket.checksum, bucket.environment.autoescape))
+
+    def dump_bytecode(self, bucket: Bucket) -> None:
+        self.codes[bucket.key, bucket.checksum, bucket.environment.autoescape] = bucket.code
+
+
+@pytest.fixture(scope="session", autouse=True)
+def compiled() -> Iterator[None]:
+    """Have a template compiled once, however many tests open it."""
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(Environment, "__init__", partialmethod(Environment.__init__, bytecode_cache=Compiled()))
+        yield
+
+
+@pytest.fixture(scope="session")
+def finished(tmp_path_factory: pytest.TempPathFactory) -> Finished:
+    """What crawls of eight catalogues left; nobody writes into it."""
+    from tests.finished import finish  # noqa: PLC0415 -- few tests need its servers
+
+    return finish(tmp_path_factory.mktemp("finished"))
 
 
 @pytest.fixture

@@ -21,6 +21,7 @@ from crawlers.records.rdf.document import document
 from crawlers.records.rdf.graphs import graph
 from crawlers.records.rdf.terms import DCAT, TYPE
 from crawlers.safety import strict_json
+from tests.golden import inputs
 from tests.test_fixtures_api import CASES, page
 
 if TYPE_CHECKING:
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
     from crawlers.records.rdf.terms import Graph, Node
 
 SHARED = Path(__file__).parents[2] / "shared"
-GOLDEN = Path(__file__).parent / "golden"
 PORTAL = "https://data.example.org"
 FORMATS = {
     ".jsonld": pyoxigraph.RdfFormat.JSON_LD,
@@ -101,12 +101,12 @@ def put_rdf(output: Path, source: str, turtle: bytes) -> None:
 
 def golden(output: Path) -> None:
     """Every golden of the mappings, in a source for each kind of catalogue."""
-    for path in sorted(GOLDEN.glob("ckan/*/input.json")):
+    for path in inputs("ckan"):
         found = strict_json.loads(path.read_bytes())
         put_ckan(output, "town", found | {"id": f"{path.parent.name}-{found['id']}"})
-    for path in sorted(GOLDEN.glob("dcat/*/input.ttl")):
+    for path in inputs("dcat"):
         put_rdf(output, "nation", path.read_bytes())
-    for path in sorted(GOLDEN.glob("data_json/*/input.json")):
+    for path in inputs("data_json"):
         found = strict_json.loads(path.read_bytes())
         put(output, "agency", path.parent.name, found, by="data_json", url=f"{PORTAL}/data.json")
 

@@ -11,7 +11,7 @@ import sys
 import pytest
 
 from tests import forked
-from tests.conftest import ROOT, Crawl, options, scrapy
+from tests.conftest import ROOT, Crawl, command, options, scrapy
 from tests.site import Answer, Site
 from tests.test_resume import left
 from tests.waiting import until
@@ -90,7 +90,7 @@ def test_a_dataset_that_has_another_id_is_renamed(rivers):
     rivers.rename(4, "elbe")
     rivers.rename(29, "oder")
     (rivers.output / "index.sqlite").unlink()
-    assert scrapy("reindex", *options(rivers.output, {})).returncode == 0
+    assert command("reindex", *options(rivers.output, {})).returncode == 0
     done = rivers.crawl()
     assert (done.code, done.report["verdict"]) == (0, "complete")
     counts = done.report["counts"]

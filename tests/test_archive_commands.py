@@ -31,7 +31,7 @@ from crawlers.safety.locks import LOCK, take
 from crawlers.store.index.captures import line
 from tests import forked
 from tests.archives import SOURCE, Archives
-from tests.conftest import ROOT, json_lines, scrapy
+from tests.conftest import ROOT, command, json_lines
 from tests.portal.files import Files, Reply
 from tests.seaweed import Seaweed, seaweed
 from tests.test_commands import on_terminal
@@ -119,9 +119,9 @@ class Archive:
             "metadata_modified": None,
         }
 
-    def run(self, *words: str, **more: Any) -> subprocess.CompletedProcess[str]:
+    def run(self, *words: str) -> subprocess.CompletedProcess[str]:
         chosen = {"OUTPUT_DIR": self.output, "ARCHIVE_STORE": self.store, **self.settings}
-        return scrapy("archive", *words, *(f"-s{name}={value}" for name, value in chosen.items()), **more)
+        return command("archive", *words, *(f"-s{name}={value}" for name, value in chosen.items()))
 
     def manifest(self) -> list[dict[str, Any]]:
         return json_lines(self.home / "manifest.jsonl")
@@ -238,7 +238,7 @@ def test_a_file_that_comes_back_after_it_was_pruned_is_restored(tmp_path: Path) 
     ],
 )
 def test_a_mistake_is_a_sentence(full: Archive, words: list[str], message: str) -> None:
-    ran = full.run(*words, cwd=ROOT)
+    ran = full.run(*words)
     assert (ran.returncode, ran.stdout) == (1, "")
     assert message in ran.stderr
     assert len(ran.stderr.splitlines()) == 1

@@ -17,7 +17,7 @@ from crawlers.store.index.captures import CAPTURES, FIELDS, FILE, Captures, capt
 from crawlers.store.index.database import Database
 from crawlers.store.index.schema import VIEWS
 from tests.captured import RUN, TIME, archived, broken, look, sha256, written
-from tests.conftest import scrapy
+from tests.conftest import command
 from tests.indexed import indexed
 
 if TYPE_CHECKING:
@@ -192,7 +192,7 @@ def test_reindex_makes_the_same_rows(tmp_path: Path) -> None:
     before = ask(tmp_path, ALL)
     assert (len(before), sum(row["is_last"] for row in before)) == (1500, 1200)
     (tmp_path / "index.sqlite").unlink()
-    ended = scrapy("reindex", "-s", f"OUTPUT_DIR={tmp_path}")
+    ended = command("reindex", "-s", f"OUTPUT_DIR={tmp_path}")
     assert ended.returncode == 0, ended.stderr
     assert ask(tmp_path, ALL) == before
     assert ask(tmp_path, "SELECT bytes FROM captures_read") == [{"bytes": (folder / FILE).stat().st_size}]

@@ -27,7 +27,7 @@ from crawlers.store.index import Index, catch_up
 from crawlers.store.index import index as module
 from crawlers.store.index.database import connect
 from tests.captured import broken, written
-from tests.conftest import ROOT, options, scrapy
+from tests.conftest import ROOT, command, options, scrapy
 from tests.held import put_ckan
 from tests.indexed import indexed, recounted
 from tests.needed import need
@@ -245,7 +245,7 @@ def test_a_whole_crawl_writes_them_once_and_unchanged_not_again(tmp_path: Path) 
 
 def report(output: Path, *words: str) -> str:
     page = output.parent / "report.html"
-    ended = scrapy("report", "-s", f"OUTPUT_DIR={output}", "-o", str(page), *words)
+    ended = command("report", "-s", f"OUTPUT_DIR={output}", "-o", str(page), *words)
     assert ended.returncode == 0, ended.stderr
     return page.read_text(encoding="utf-8")
 
@@ -484,7 +484,7 @@ def test_rename_remove_and_purge(tmp_path: Path) -> None:
 def test_reindex_writes_them_all(tmp_path: Path) -> None:
     output, places = town(tmp_path)
     known, before = figures(output, ["town"]), files(output)
-    ended = scrapy("reindex", *places)
+    ended = command("reindex", *places)
     assert (ended.returncode, ended.stderr) == (0, "")
     assert len(files(output)) == 2
     assert not files(output).keys() & before.keys()

@@ -23,13 +23,13 @@ from scrapy.exceptions import UsageError
 from crawlers.operate.sources.source import project
 from crawlers.operate.strict_command import StrictCommand
 from tests import forked
-from tests.conftest import ROOT, Crawl, options, scrapy, spider_names
+from tests.conftest import ROOT, Crawl, command, options, scrapy, spider_names
 from tests.portal.apis import API
 from tests.portal.dcat import Catalogue
 
 
 def test_list():
-    assert scrapy("list").stdout.split() == spider_names()
+    assert command("list").stdout.split() == spider_names()
 
 
 def test_check():
@@ -38,7 +38,7 @@ def test_check():
 
 
 def test_catalogues():
-    lines = scrapy("catalogues").stdout.splitlines()
+    lines = command("catalogues").stdout.splitlines()
     found = {line.split()[0]: line.split()[1:3] for line in lines}
     assert (found["ckan"], found["dcat"]) == (["-a", "portal=URL"], ["-a", "url=URL"])
     hdx = next(line for line in lines if line.startswith("hdx "))
@@ -54,8 +54,8 @@ def test_a_script_that_is_told_to_crawl_has_all_commands(tmp_path):
 
 
 def test_catalogues_of_one_spider_names_every_argument():
-    shown = scrapy("catalogues", "hdx").stdout
-    described = json.loads(scrapy("catalogues", "--json", "hdx").stdout)
+    shown = command("catalogues", "hdx").stdout
+    described = json.loads(command("catalogues", "--json", "hdx").stdout)
     assert len(described) == 1
     for name, argument in described[0]["arguments"].items():
         assert f"-a {name}=" in shown
@@ -64,7 +64,7 @@ def test_catalogues_of_one_spider_names_every_argument():
 
 
 def test_catalogues_of_a_spider_that_is_not_there():
-    ran = scrapy("catalogues", "hxd")
+    ran = command("catalogues", "hxd")
     assert (ran.returncode, "there is no spider 'hxd'" in ran.stderr) == (2, True)
 
 

@@ -20,7 +20,7 @@ from crawlers.store import lines
 from crawlers.store.index.database import connect
 from crawlers.store.lines import Budget
 from pipelines.archive import _withdrawn
-from tests.conftest import ROOT, scrapy
+from tests.conftest import ROOT, command
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -183,7 +183,7 @@ def test_a_link_is_not_followed(folder: Path, tmp_path: Path) -> None:
 
 
 def compact(output: Path, *words: str) -> subprocess.CompletedProcess[str]:
-    return scrapy("compact", *words, "-s", f"OUTPUT_DIR={output}")
+    return command("compact", *words, "-s", f"OUTPUT_DIR={output}")
 
 
 def told(output: Path) -> dict[str, Any]:
@@ -194,7 +194,7 @@ def told(output: Path) -> dict[str, Any]:
             for name in ("documents", "changes", "datasets", "runs")
         }
     rows["datasets"] = [row[1:] for row in rows["datasets"]]
-    exported = scrapy("export", "--format", "csv", "-s", f"OUTPUT_DIR={output}")
+    exported = command("export", "--format", "csv", "-s", f"OUTPUT_DIR={output}")
     errors = list(newest(output, ["127.0.0.1"], Wanted(), Budget(10**7)))
     return {**rows, "export": exported.stdout, "errors": errors}
 
@@ -211,7 +211,7 @@ def harvested(portal: Callable[..., Portal], crawl: Callable[..., Crawl], output
 
 def test_readers_see_no_difference(harvested: tuple[Portal, Crawl], output: Path) -> None:
     _, last = harvested
-    assert scrapy("reindex", "-s", f"OUTPUT_DIR={output}").returncode == 0  # a new index lacks when all was last seen
+    assert command("reindex", "-s", f"OUTPUT_DIR={output}").returncode == 0  # a new index lacks when all was last seen
     before = told(output)
     ran = compact(output, last.folder.name)
     assert ran.returncode == 0, ran.stderr
@@ -219,7 +219,7 @@ def test_readers_see_no_difference(harvested: tuple[Portal, Crawl], output: Path
     assert lines.parts(last.folder, "manifest.jsonl")
     assert told(output) == before
     (output / "index.sqlite").unlink()
-    assert scrapy("reindex", "-s", f"OUTPUT_DIR={output}").returncode == 0
+    assert command("reindex", "-s", f"OUTPUT_DIR={output}").returncode == 0
     assert told(output) == before
     assert compact(output, "--all").stdout == "127.0.0.1: its lines are all of one run\n"
 

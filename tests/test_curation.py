@@ -13,7 +13,7 @@ from crawlers.exceptions import SourcesError
 from crawlers.items import Agent, Dataset, License, Resource
 from crawlers.records.curation import Curation, exclude, set_fields
 from crawlers.records.lazy_dataset import LazyDataset
-from tests.conftest import FAST, json_lines, load, scrapy
+from tests.conftest import FAST, command, json_lines, load, scrapy
 from tests.portal.dcat import Catalogue
 
 if TYPE_CHECKING:
@@ -165,10 +165,10 @@ def test_fields_that_are_set_are_in_items_and_index_not_in_documents(crawl, port
     assert {tuple(item["set_by_operator"]) for item in json_lines(feed)} == {("publisher",)}
     assert {path.name: path.read_bytes() for path in (first.folder / "datasets").iterdir()} == before
     assert names(output) == {"Ours"}, "the index is described again, although no document has changed"
-    assert scrapy("export", "--format", "jsonld", "-o", str(feed), "-s", f"OUTPUT_DIR={output}").returncode == 0
+    assert command("export", "--format", "jsonld", "-o", str(feed), "-s", f"OUTPUT_DIR={output}").returncode == 0
     assert feed.read_text().count('"Ours"') == 10
     (output / "index.sqlite").unlink()
-    assert scrapy("reindex", "-s", f"OUTPUT_DIR={output}").returncode == 0
+    assert command("reindex", "-s", f"OUTPUT_DIR={output}").returncode == 0
     assert names(output) == {"Ours"}, "a rebuilt index has them, too"
 
 
@@ -186,7 +186,7 @@ def test_other_kinds_are_curated_the_same_way(output):
 
 def names(output: Path) -> set[str]:
     """The publishers in the index, once it is up to date."""
-    ran = scrapy("search", "--limit", "1", "the", "-s", f"OUTPUT_DIR={output}")
+    ran = command("search", "--limit", "1", "the", "-s", f"OUTPUT_DIR={output}")
     assert "Traceback" not in ran.stderr
     with closing(sqlite3.connect(output / "index.sqlite")) as db:
         return {name for (name,) in db.execute("SELECT publisher FROM datasets")}
@@ -207,6 +207,6 @@ def test_a_harvest_applies_the_tables_of_a_source(portal, output, tmp_path):
     )
     (listed,) = json.loads(scrapy("sources", "--json", *words[:3]).stdout)
     assert (listed["state"], listed["due"]) == ("complete", False), "its run has the table's own arguments"
-    scrapy("search", "--limit", "1", "the", *words[:1])
+    command("search", "--limit", "1", "the", *words[:1])
     with closing(sqlite3.connect(output / "index.sqlite")) as db:
         assert db.execute("SELECT DISTINCT license FROM datasets").fetchall() == [("CC0-1.0",)]

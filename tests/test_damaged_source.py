@@ -16,7 +16,7 @@ from crawlers.store import location
 from crawlers.store.index import Index, catch_up
 from tests.buckets import Folder, mirror
 from tests.captured import look, written
-from tests.conftest import options, scrapy
+from tests.conftest import command, options, scrapy
 from tests.site import Site, listing
 
 RUN = "20261120T030000Z"
@@ -70,7 +70,7 @@ def a_link(folder):
 
 def run(output, *words):
     given = {"OUTPUT_DIR": output, "SOURCES_FILE": output / "none.toml", "ARCHIVE_STORE": output.parent / "archive"}
-    ran = scrapy(*words, *(f"-s{name}={value}" for name, value in given.items()))
+    ran = command(*words, *(f"-s{name}={value}" for name, value in given.items()))
     assert "Traceback" not in ran.stderr
     return ran
 

@@ -15,7 +15,6 @@ import time
 import tracemalloc
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from types import SimpleNamespace
 from typing import TYPE_CHECKING
 from urllib.parse import unquote, urlsplit
 
@@ -32,13 +31,12 @@ from crawlers.operate.dashboard.server import Server
 from crawlers.operate.dashboard.site import Remembered
 from crawlers.operate.dashboard.tail import MOST
 from crawlers.safety.locks import LOCK, take
-from crawlers.store.index import catch_up
 from crawlers.store.lines import BLOCK, SHOWN, Budget, backwards
-from tests.conftest import options, scrapy
+from tests.conftest import command, options, scrapy
 from tests.dashboards import ask, dashboard
+from tests.finished import IDS, SOURCES, Finished
 from tests.indexed import indexed
 from tests.portal.portal import Portal
-from tests.site import Site, listing
 from tests.waiting import HANG
 
 if TYPE_CHECKING:
@@ -48,70 +46,11 @@ if TYPE_CHECKING:
 
 HERE = "http://127.0.0.1:8710"
 LARGE = 20_000
-SCRIPT = "<script>document.title = 'owned'</script>"
-IDS = (
-    *("../../../etc/passwd", "..", ".", "a/b", "a//b", "/a", "a/", "a?b=1&c#d", "100%2F%2e%2e", "back\\slash"),
-    *('"><b>', "' OR 1=1 --", "datasets", "ü 測試 🌊", "\u202egnp.exe", "+ +", ";x", "://", "{{ 7*7 }}"),
-)
-
-
-def record(number: int, dataset_id: str) -> dict:
-    return {
-        "id": dataset_id,
-        "name": f"hostile-{number}",
-        "title": f"{SCRIPT} \u202e{'Z' + chr(0x301) * 200} \x00 {number}",
-        "notes": f'"><img src=x onerror=alert(1)> flood {{{{ 7*7 }}}} \n\n{SCRIPT}'
-        + "long " * (60_000 if number == 0 else 1),
-        "url": "javascript:alert(1)",
-        "author": SCRIPT,
-        "license_title": "</style><script>",
-        "organization": {"id": "o", "title": "</title><svg onload=alert(1)>"},
-        "tags": [{"name": SCRIPT, "display_name": SCRIPT}],
-        "metadata_modified": "2026-01-01T00:00:00",
-        "resources": [
-            {"id": "1", "name": SCRIPT, "url": "javascript:alert(1)", "format": "<b>"},
-            {"id": "2", "name": "fine", "url": "https://files.example.org/a b.csv?x=%22", "format": "CSV"},
-            {"id": "3", "name": "secret", "url": "https://me:hidden@files.example.org/", "format": "CSV"},
-        ],
-    }
-
-
-@contextmanager
-def hostile() -> Iterator[str]:
-    """A portal that sends the worst ids and titles there are."""
-    records = sorted((record(number, one) for number, one in enumerate(IDS)), key=lambda one: one["id"])
-
-    def answer(asked):
-        first = int(re.search(r"start=(\d+)", asked.path)[1]) if "start=" in asked.path else 0
-        found = listing(*records)
-        body = json.loads(found.body)
-        body["result"]["results"] = records[first:] if "rows=0" not in asked.path else []
-        return found.__class__(json.dumps(body).encode())
-
-    with Site(answer) as site:
-        yield site.url
 
 
 @pytest.fixture(scope="module")
-def made(tmp_path_factory) -> SimpleNamespace:
-    """What crawls of three portals leave: a healthy one, one that fails now and then, a hostile one."""
-    folder = tmp_path_factory.mktemp("dashboard")
-    output, logs = folder / "output", folder / "logs"
-    logs.mkdir()
-
-    def crawl(spider, source, url):
-        log = {"LOG_FILE": str(logs / f"{source}.log"), "RETRY_TIMES": "0", "ROBOTSTXT_OBEY": "0"}
-        return scrapy("crawl", spider, *options(output, log, portal=url, source=source))
-
-    with Portal(datasets=60) as portal:
-        assert crawl("ckan", "rivers", portal.url).returncode == 0
-    with Portal(datasets=40, faults=("gone=download_metadata", "error=_show")) as portal:
-        assert crawl("hdx", "broken", portal.url).returncode == 3
-    with hostile() as url:
-        ended = crawl("ckan", "hostile", url)
-    assert ended.returncode in (0, 3), ended.stderr
-    catch_up(output)
-    return SimpleNamespace(folder=folder, output=output, logs=logs, jobs=folder / "jobs")
+def made(finished) -> Finished:
+    return finished
 
 
 @pytest.fixture(scope="module")
@@ -122,11 +61,9 @@ def large(tmp_path_factory) -> Path:
 
 
 @pytest.fixture
-def copy(made, tmp_path) -> SimpleNamespace:
+def copy(made, tmp_path) -> Finished:
     """The same, for tests that change it."""
-    shutil.copytree(made.folder, tmp_path / "copy")
-    folder = tmp_path / "copy"
-    return SimpleNamespace(folder=folder, output=folder / "output", logs=folder / "logs", jobs=folder / "jobs")
+    return made.copy(tmp_path)
 
 
 @pytest.fixture(scope="module")
@@ -135,7 +72,7 @@ def browser(made) -> FlaskClient:
     return client(made)
 
 
-def client(where: SimpleNamespace | Path) -> FlaskClient:
+def client(where: Finished | Path) -> FlaskClient:
     if isinstance(where, Path):
         return app(where).test_client()
     return app(where.output, jobs=where.jobs, logs=where.logs).test_client()
@@ -782,9 +719,9 @@ def test_an_index_that_is_gone_is_not_nothing(copy):
     for path in copy.output.glob("index.sqlite*"):
         path.unlink()
     shown = text(page(client(copy), "/", 503))
-    assert "has 3 sources, but no index.sqlite: rebuild it with `scrapy reindex`" in shown
+    assert f"has {len(SOURCES)} sources, but no index.sqlite: rebuild it with `scrapy reindex`" in shown
     assert "Nothing to show" not in shown
-    for source in ("broken", "hostile"):
+    for source in SOURCES.keys() - {"rivers"}:
         shutil.rmtree(copy.output / source)
     with held(copy.output / "rivers"):
         assert "The first crawl is running" in text(page(client(copy), "/"))
@@ -973,7 +910,7 @@ def test_a_port_that_is_taken_is_a_sentence(tmp_path):
 
 
 def test_words_that_it_does_not_take_are_a_sentence(tmp_path):
-    ran = scrapy("dashboard", "foo", "-s", f"OUTPUT_DIR={tmp_path}")
+    ran = command("dashboard", "foo", "-s", f"OUTPUT_DIR={tmp_path}")
     sentence = "scrapy dashboard takes [--port PORT] [--open], not 'foo': it shows all sources.\n"
     assert (ran.returncode, ran.stdout, ran.stderr) == (1, "", sentence)
 

@@ -29,7 +29,8 @@ from tests import test_datacite as datacite
 from tests import test_iso as iso
 from tests import test_sdmx as sdmx
 from tests.conftest import ROOT, Crawl, options, scrapy
-from tests.held import GOLDEN, put, put_ckan, put_rdf
+from tests.golden import GOLDEN
+from tests.held import put, put_ckan, put_rdf
 from tests.test_dashboard import client, page, text
 
 if TYPE_CHECKING:

@@ -20,7 +20,7 @@ from crawlers.operate import ecosystem
 from crawlers.operate.ecosystem import PARTS, Progress, wait_for_others
 from crawlers.safety.locks import LOCK, take
 from tests import forked
-from tests.conftest import FAST, ROOT, Crawl, scrapy
+from tests.conftest import FAST, ROOT, Crawl, command, scrapy
 from tests.portal import records
 from tests.portal.github import TOKEN, Catalogue, GitHub, Repository
 from tests.portal.sites import CKAN, Portals, hang, unavailable
@@ -344,7 +344,7 @@ def test_nothing_was_up_before_the_first_run(tmp_path: Path) -> None:
 )
 def test_a_mistake_is_a_sentence(tmp_path: Path, words: str, sentence: str) -> None:
     given = words.format(folder=tmp_path).split()
-    ran = scrapy("ecosystem", *given, "-s", f"OUTPUT_DIR={tmp_path}/output", "-s", f"JOBS_DIR={tmp_path}/jobs")
+    ran = command("ecosystem", *given, "-s", f"OUTPUT_DIR={tmp_path}/output", "-s", f"JOBS_DIR={tmp_path}/jobs")
     assert (ran.returncode, ran.stdout) == (1, "")
     assert sentence in ran.stderr
     assert ran.stderr.count("\n") == 1
@@ -354,12 +354,12 @@ def test_csv_files_of_what_is_on_disk(place) -> None:
     put_profile(place.output, "ours", "site", {"id": "a", "name": "a", "url": "https://a.example.org", "state": "up"})
     put_profile(place.output, "theirs", "site", {"id": "b", "name": "b", "url": None, "num_datasets": 0})
     words = ["ecosystem", "csv", str(place.folder / "csv"), "-s", f"OUTPUT_DIR={place.output}"]
-    several = scrapy(*words)
+    several = command(*words)
     assert (several.returncode, several.stderr) == (
         1,
         "Several sources have sites: ours, theirs. Name the one that you mean.\n",
     )
-    assert scrapy(*words, "ours").returncode == 0
+    assert command(*words, "ours").returncode == 0
     row = {"name": "a", "url": "https://a.example.org"}
     assert place.rows("site_urls.csv") == [row]
     unknown = dict.fromkeys(("num_datasets", "num_groups", "num_organizations", "ckan_version", "extensions"), "")

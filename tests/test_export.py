@@ -33,7 +33,8 @@ from crawlers.store.export.nodes import Taken
 from crawlers.store.export.output import WRITERS, held_items, held_sources, target
 from crawlers.store.export.tables import COLUMNS, ROW_GROUP
 from crawlers.store.index import Index
-from tests.conftest import FAST, ROOT, scrapy
+from tests.conftest import ROOT, command
+from tests.finished import SOURCES, Finished
 from tests.held import PORTAL, golden, put, put_ckan, put_rdf
 
 if TYPE_CHECKING:
@@ -77,7 +78,7 @@ def written(format_: str, datasets: list[Dataset]) -> bytes:
 
 
 def export(output: Path, format_: str, *more: str) -> subprocess.CompletedProcess[str]:
-    return scrapy("export", "--format", format_, *more, "-s", f"OUTPUT_DIR={output}")
+    return command("export", "--format", format_, *more, "-s", f"OUTPUT_DIR={output}")
 
 
 # DCAT-AP 3
@@ -654,19 +655,13 @@ def test_datasets_are_written_while_others_are_read(format_: str) -> None:
 # The command
 
 
-def test_a_crawl_is_exported(portal, tmp_path: Path) -> None:
-    site = portal(datasets=12)
-    given = {"OUTPUT_DIR": str(tmp_path), **FAST}
-    settings = [f"-s{name}={value}" for name, value in given.items()]
-    crawled = scrapy("crawl", "ckan", "-a", f"portal={site.url}", "-a", "source=town", *settings, "--nolog")
-    assert crawled.returncode == 0, crawled.stderr
-    assert scrapy("reindex", *settings).returncode == 0
-    file = tmp_path / "town.rdf"
-    ran = export(tmp_path, "dcat", "-o", str(file), "town")
+def test_a_crawl_is_exported(finished: Finished, tmp_path: Path) -> None:
+    file = tmp_path / "hdx.rdf"
+    ran = export(finished.output, "dcat", "-o", str(file), "hdx")
     assert (ran.returncode, ran.stdout, ran.stderr) == (0, "", "")
     found = parsed(file.read_bytes(), "dcat")
     assert not complaints(found)
-    assert len(set(found.objects(None, rdflib.URIRef(DCAT + "dataset")))) == 12
+    assert len(set(found.objects(None, rdflib.URIRef(DCAT + "dataset")))) == SOURCES["hdx"]
 
 
 def test_standard_output_is_the_default(tmp_path: Path) -> None:

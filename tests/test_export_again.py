@@ -33,8 +33,9 @@ from crawlers.store.export.conformity import label
 from crawlers.store.export.description import description
 from crawlers.store.export.nodes import Taken, iri, plain
 from crawlers.store.export.output import WRITERS, held_items, held_sources
-from tests.conftest import ROOT, options, scrapy
-from tests.held import FORMATS, GOLDEN, SHARED, golden, put, put_graph, put_rdf, real
+from tests.conftest import ROOT, command, options, scrapy
+from tests.golden import GOLDEN
+from tests.held import FORMATS, SHARED, golden, put, put_graph, put_rdf, real
 from tests.site import Answer, Site
 
 if TYPE_CHECKING:
@@ -1052,7 +1053,7 @@ def test_a_whole_export_and_a_whole_crawl_lose_nothing(tmp_path: Path) -> None:
     for source in ("east", "west"):
         put(tmp_path / "first", source, "same", {"identifier": "same", "title": source}, by="data_json")
     file, feed = tmp_path / "all.ttl", tmp_path / "items.jsonl"
-    ran = scrapy("export", "--format", "ttl", "-o", str(file), "-s", f"OUTPUT_DIR={tmp_path / 'first'}")
+    ran = command("export", "--format", "ttl", "-o", str(file), "-s", f"OUTPUT_DIR={tmp_path / 'first'}")
     assert (ran.returncode, ran.stderr) == (0, "")
     with Site(lambda _: Answer(file.read_bytes(), headers={"Content-Type": "text/turtle"})) as site:
         words = options(tmp_path / "second", {"RETRY_TIMES": "0"}, url=f"{site.url}/all.ttl")

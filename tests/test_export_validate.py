@@ -12,7 +12,7 @@ import pytest
 
 from crawlers.items import Dataset
 from crawlers.store.export.validation import Validation
-from tests.conftest import ROOT, scrapy
+from tests.conftest import ROOT, command
 from tests.held import put_ckan, put_rdf
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ def town(tmp_path: Path) -> Path:
 
 
 def export(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
-    return scrapy("export", *words, "-s", f"OUTPUT_DIR={folder / 'output'}")
+    return command("export", *words, "-s", f"OUTPUT_DIR={folder / 'output'}")
 
 
 def lines(file: Path) -> list[dict[str, Any]]:

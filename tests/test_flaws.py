@@ -22,7 +22,7 @@ from crawlers.safety import strict_json
 from crawlers.store import lines
 from crawlers.store.index import Index, Known
 from pipelines.documents import _without_logins
-from tests.conftest import json_lines, options, scrapy
+from tests.conftest import command, json_lines, options
 from tests.portal.odd import OddPortal
 
 KEPT = ("new", "updated", "unchanged", "restored")
@@ -410,7 +410,7 @@ def test_a_lost_index_and_a_compacted_file_change_nothing(crawl, output):
         site.datasets[9]["resources"] = None
         done = crawl("ckan", site)
         assert [line["status"] for line in done.flaws] == ["new", "new", "new"]
-        ran = scrapy("compact", "--all", *options(output, {}))
+        ran = command("compact", "--all", *options(output, {}))
         assert (ran.returncode, len(done.flaws)) == (0, 1)
         again = crawl("ckan", site)
     assert again.report["flaws"] == {"missing_value": 2, "unreadable_value": 1}
@@ -428,11 +428,11 @@ def test_what_is_listed_and_not_kept_is_not_told_as_kept(crawl):
 def test_the_flaws_are_shown_beside_the_verdict(crawl, output):
     with OddPortal("have", UNTIDY) as site:
         done = crawl("ckan", site)
-    listed = scrapy("jobs", *options(output, {})).stdout
-    shown = scrapy("jobs", "show", done.report["run"], *options(output, {})).stdout
+    listed = command("jobs", *options(output, {})).stdout
+    shown = command("jobs", "show", done.report["run"], *options(output, {})).stdout
     assert listed.splitlines()[0].split()[8:10] == ["errors", "flaws"]
     assert " 2 " in listed.splitlines()[1]
     assert ": complete, 2 flaws" in shown
     assert "1 missing_value: " in shown
-    data = json.loads(scrapy("jobs", "--json", *options(output, {})).stdout)
+    data = json.loads(command("jobs", "--json", *options(output, {})).stdout)
     assert (data[0]["errors"], data[0]["flaws"]) == ({}, done.report["flaws"])

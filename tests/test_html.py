@@ -17,7 +17,7 @@ import pytest
 from crawlers.kinds.html.rules import loads
 from crawlers.kinds.html.spider import HTML
 from tests import forked
-from tests.conftest import ROOT, Crawl, json_lines, options, scrapy
+from tests.conftest import ROOT, Crawl, command, json_lines, options, scrapy
 from tests.portal.html.catalogue import HTMLCatalogue
 from tests.portal.html.data import found, truth
 from tests.portal.html.families import BROWSER, FAMILIES, PLAIN
@@ -212,7 +212,7 @@ def test_what_is_on_disk_is_exported(harvest, catalogue, output, family):
     """Each document is read again, whatever its record was made of."""
     site = catalogue(family, 6)
     harvest(site)
-    exported = scrapy("export", "--format", "csv", "-s", f"OUTPUT_DIR={output}")
+    exported = command("export", "--format", "csv", "-s", f"OUTPUT_DIR={output}")
     assert (exported.returncode, exported.stderr) == (0, "")
     assert sorted(row["title"] for row in csv.DictReader(exported.stdout.splitlines())) == sorted(truths(site))
 

@@ -15,7 +15,7 @@ import pytest
 from crawlers.kinds.ckan.spider import CKAN
 from crawlers.listing.since import since
 from crawlers.records import moment
-from tests.conftest import scrapy
+from tests.conftest import command, scrapy
 from tests.portal.actions import TOKEN
 from tests.site import Answer, Site, listing, result
 from tests.waiting import until
@@ -530,7 +530,7 @@ def test_a_filter_whose_index_was_rebuilt_withdraws_all_the_same(crawl, portal, 
     crawl("ckan", site, fq="archived:false", source="one")
     site.change(edit={site.ids()[0]: {"title": "Later"}})
     crawl("ckan", site, fq="archived:false", source="one")
-    assert scrapy("reindex", "-s", f"OUTPUT_DIR={output}").returncode == 0
+    assert command("reindex", "-s", f"OUTPUT_DIR={output}").returncode == 0
     gone = next(one for one in site.ids()[1:])
     site.change(remove=[gone])
     done = crawl("ckan", site, fq="archived:false", source="one")
@@ -848,7 +848,7 @@ def test_counters_that_move_are_no_news(crawl, portal, output):
     assert (second.code, second.report["counts"]["unchanged"], statuses(second)) == (0, 50 * 5, [])
     assert site.requests("download_metadata") == 0
     assert second.documents() == first.documents()
-    assert scrapy("reindex", "-s", f"OUTPUT_DIR={output}").returncode == 0
+    assert command("reindex", "-s", f"OUTPUT_DIR={output}").returncode == 0
     site.change(edit={site.ids()[0]: {"title": "Edited, under the old stamp", "pageviews_last_14_days": 77}})
     third = crawl("hdx", site, level="both")
     assert (statuses(third), site.requests("download_metadata")) == (["updated"] * 2, 4), "the edit counts, and only it"
@@ -880,7 +880,7 @@ def test_reindex_makes_the_same_index(crawl, portal, output):
     site.change(touch=site.ids()[:5], remove=site.ids()[10:11])
     crawl("hdx", site, level="both")
     before = rows(output)
-    ran = scrapy("reindex", "-s", f"OUTPUT_DIR={output}")
+    ran = command("reindex", "-s", f"OUTPUT_DIR={output}")
     assert (ran.returncode, ran.stdout) == (0, "hdx: 99 datasets\n")
     assert rows(output) == before
     site.reset()

@@ -30,18 +30,14 @@ from crawlers.store.index.known import DATASET, RESOURCE, RESOURCES, describe
 from crawlers.store.index.missing_descriptions import described
 from crawlers.store.index.schema import VERSION
 from crawlers.store.index.search import search
-from tests.conftest import ROOT, options, scrapy
-from tests.portal.dcat import Catalogue
-from tests.portal.html.drupal import Drupal
-from tests.portal.html.linked import SchemaOrg
-from tests.portal.portal import Portal
+from tests.conftest import ROOT, command
+from tests.finished import SOURCES, Finished
 from tests.site import Site, listing
 from tests.test_export import put, put_ckan, record
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-RULES = Path(__file__).parent / "rules"
 KNOWN = Known("datasets/a.json", "a" * 64, 1, None, "new", "run", "2026-01-01T00:00:00.000Z", "package_search")
 ALL_TABLES = {
     "datasets": ", ".join(DATASET),
@@ -95,38 +91,13 @@ def found(output: Path, words: str, **keywords: Any) -> list[str]:
 
 
 @pytest.fixture(scope="module")
-def crawled(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A source for each kind of catalogue, one of them with a failure."""
-    output = tmp_path_factory.mktemp("crawled")
-    with (
-        Portal(20) as portal,
-        Catalogue(8, serialisation="ttl") as rdf,
-        Catalogue(9, serialisation="data.json", faults={"duplicates": ""}) as data_json,
-        SchemaOrg(7) as linked,
-        Drupal(6) as plain,
-    ):
-        for source, spider, given in (
-            ("town", "ckan", {"portal": portal.url}),
-            ("hdx", "hdx", {"portal": portal.url, "level": "both"}),
-            ("nation", "dcat", {"url": rdf.address}),
-            ("agency", "dcat", {"url": data_json.address}),
-            ("museum", "html", {"rules": rules(output, "schema_org", linked.url)}),
-            ("city", "html", {"rules": rules(output, "drupal", plain.url)}),
-        ):
-            ran = scrapy("crawl", spider, *options(output, {}, source=source, **given), "--nolog")
-            assert ran.returncode == (3 if source == "agency" else 0), ran.stderr
-    return output
-
-
-def rules(folder: Path, family: str, url: str) -> str:
-    path = folder / f"{family}.toml"
-    path.write_text((RULES / f"{family}.toml").read_text(encoding="utf-8").replace("{url}", url), encoding="utf-8")
-    return str(path)
+def crawled(finished: Finished) -> Path:
+    return finished.output
 
 
 def test_every_dataset_is_described(crawled: Path) -> None:
     counts = {row["source"]: row["datasets"] for row in rows(crawled, "SELECT * FROM overview")}
-    assert counts == {"agency": 9, "city": 6, "hdx": 20, "museum": 7, "nation": 8, "town": 20}
+    assert counts == SOURCES
     assert agrees(crawled)
 
 
@@ -146,11 +117,11 @@ def test_reindex_says_it_too(crawled: Path, tmp_path: Path) -> None:
     before = everything(crawled)
     output = tmp_path / "copy"
     shutil.copytree(crawled, output)
-    ran = scrapy("reindex", "-s", f"OUTPUT_DIR={output}")
+    ran = command("reindex", "-s", f"OUTPUT_DIR={output}")
     assert (ran.returncode, ran.stderr) == (0, "")
     assert ran.stdout.splitlines()[0] == "agency: 9 datasets"
     assert everything(output) == before
-    ran = scrapy("reindex", "town", "-s", f"OUTPUT_DIR={output}")
+    ran = command("reindex", "town", "-s", f"OUTPUT_DIR={output}")
     assert (ran.returncode, ran.stdout) == (1, "")
     assert ran.stderr == "scrapy reindex takes no 'town': it rebuilds the index of all sources.\n"
 
@@ -167,7 +138,8 @@ def test_the_runs_are_what_their_reports_say(crawled: Path) -> None:
             crawled, "SELECT kind, count FROM run_errors WHERE run = ? AND source = ?", row["run"], row["source"]
         )
         assert {error["kind"]: error["count"] for error in errors} == report["errors"]
-    assert [row["kind"] for row in rows(crawled, "SELECT * FROM broken")] == ["duplicate_id"]
+    kinds = {(row["source"], row["kind"]) for row in rows(crawled, "SELECT * FROM broken")}
+    assert kinds == {("agency", "duplicate_id"), ("broken", "http")}
 
 
 def test_a_dataset_says_what_its_document_says(crawled: Path) -> None:
@@ -478,7 +450,7 @@ def test_a_document_that_can_not_be_read_is_told_once_and_the_others_follow(tmp_
     assert [row["dataset_id"] for row in rows(tmp_path, "SELECT * FROM datasets")] == ["id-00003"]
     catch_up(tmp_path, lost.append)
     assert len(lost) == 2
-    ran = scrapy("reindex", "-s", f"OUTPUT_DIR={tmp_path}")
+    ran = command("reindex", "-s", f"OUTPUT_DIR={tmp_path}")
     assert (ran.returncode, len(ran.stderr.splitlines()), ran.stdout) == (3, 2, "town: 3 datasets\n")
 
 
@@ -517,7 +489,7 @@ def test_a_source_that_is_being_crawled_is_left_alone(tmp_path: Path) -> None:
     try:
         catch_up(tmp_path)
         assert [row["source"] for row in rows(tmp_path, "SELECT source FROM datasets")] == ["city"]
-        ran = scrapy("reindex", "-s", f"OUTPUT_DIR={tmp_path}")
+        ran = command("reindex", "-s", f"OUTPUT_DIR={tmp_path}")
         assert (ran.returncode, ran.stdout) == (1, "")
         assert ran.stderr.startswith(f"A crawl is writing into {tmp_path / 'town'}: ")
     finally:
@@ -575,14 +547,12 @@ def test_reports_come_and_go(crawl, portal, output: Path, caplog: pytest.LogCapt
     assert "20200101T000000Z.json is left out of index.sqlite: it is no run report" in caplog.text
 
 
-def test_the_report_of_a_run_that_was_resumed_is_read_again(crawl, portal, output: Path) -> None:
-    done = crawl("ckan", portal(datasets=5))
-    path = next((done.folder / "runs").iterdir())
+def test_the_report_of_a_run_that_was_resumed_is_read_again(finished: Finished, tmp_path: Path) -> None:
+    output = finished.copy(tmp_path, "city").output
+    path = next((output / "city" / "runs").iterdir())
     report = json.loads(path.read_bytes())
     for verdict in ("interrupted", "complete"):
         path.write_text(json.dumps(report | {"verdict": verdict}))
-        if verdict == "interrupted":
-            (output / "index.sqlite").unlink()
         catch_up(output)
         assert [row["verdict"] for row in rows(output, "SELECT verdict FROM runs")] == [verdict]
 
@@ -611,24 +581,22 @@ def test_a_full_disk_does_not_keep_a_run_from_its_report(tmp_path: Path, caplog:
     "wrong", [{"expected": [1]}, {"listed": 0.5}, {"verdict": "\ud800"}, {"errors": {"http": "x"}}, {"counts": None}]
 )
 def test_a_report_of_another_shape_is_left_out_and_the_others_follow(
-    crawl, portal, output: Path, caplog: pytest.LogCaptureFixture, wrong: dict[str, Any]
+    finished: Finished, tmp_path: Path, caplog: pytest.LogCaptureFixture, wrong: dict[str, Any]
 ) -> None:
-    done = crawl("ckan", portal(datasets=2))
-    path = next((done.folder / "runs").iterdir())
+    output = finished.copy(tmp_path, "city").output
+    path = next((output / "city" / "runs").iterdir())
     odd = path.with_name("20200101T000000Z.json")
     odd.write_text(json.dumps(json.loads(path.read_bytes()) | {"run": odd.stem} | wrong))
-    (output / "index.sqlite").unlink()
     with caplog.at_level(logging.WARNING):
         catch_up(output)
     assert [row["run"] for row in rows(output, "SELECT run FROM runs")] == [path.stem]
     assert f"{odd.name} is left out of index.sqlite: it is no run report" in caplog.text
 
 
-def test_numbers_that_a_portal_made_up_are_stored(crawl, portal, output: Path) -> None:
-    done = crawl("ckan", portal(datasets=2))
-    path = next((done.folder / "runs").iterdir())
+def test_numbers_that_a_portal_made_up_are_stored(finished: Finished, tmp_path: Path) -> None:
+    output = finished.copy(tmp_path, "city").output
+    path = next((output / "city" / "runs").iterdir())
     path.write_text(json.dumps(json.loads(path.read_bytes()) | {"expected": 10**26, "listed": -(10**26)}))
-    (output / "index.sqlite").unlink()
     catch_up(output)
     assert rows(output, "SELECT expected, listed FROM runs") == [{"expected": 2**63 - 1, "listed": 1 - 2**63}]
 

@@ -20,7 +20,7 @@ from crawlers.operate.dashboard.site import Site
 from crawlers.store.index import Index, catch_up, database, missing_descriptions
 from crawlers.store.index.batch import DOCUMENTS
 from crawlers.store.index.schema import VERSION
-from tests.conftest import ROOT, options, scrapy
+from tests.conftest import ROOT, command, options, scrapy
 from tests.test_export import put_ckan, record
 from tests.test_index import KNOWN, agrees, everything, found, rows
 from tests.test_index_growth import report
@@ -266,13 +266,13 @@ def test_a_reader_does_not_set_aside_what_another_user_writes(copy: Path) -> Non
 
 def test_a_query_that_meets_a_torn_page_is_one_sentence(copy: Path) -> None:
     tear(copy, "search_data")
-    ran = scrapy("search", "rain", "-s", f"OUTPUT_DIR={copy}")
+    ran = command("search", "rain", "-s", f"OUTPUT_DIR={copy}")
     assert (ran.returncode, ran.stdout, len(ran.stderr.splitlines())) == (1, "", 1)
     assert "index.sqlite can't be read (" in ran.stderr
     assert "scrapy reindex" in ran.stderr
     (copy / "index.sqlite").unlink()
     (copy / "index.sqlite").mkdir()
-    ran = scrapy("reindex", "-s", f"OUTPUT_DIR={copy}")
+    ran = command("reindex", "-s", f"OUTPUT_DIR={copy}")
     assert (ran.returncode, ran.stderr, ran.stdout) == (0, "", "city: 30 datasets\ntown: 30 datasets\n")
 
 
@@ -282,7 +282,7 @@ def test_what_was_not_described_when_a_crawl_was_killed_is_described_by_the_firs
     killed = Index(copy, "town", for_crawl=True)
     killed.database.db.close()
     assert rows(copy, "SELECT * FROM datasets") == []
-    ran = scrapy("search", "rain", "-s", f"OUTPUT_DIR={copy}")
+    ran = command("search", "rain", "-s", f"OUTPUT_DIR={copy}")
     assert (ran.returncode, ran.stderr, ran.stdout.splitlines()[-1]) == (
         0,
         "",

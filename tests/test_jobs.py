@@ -21,7 +21,7 @@ from crawlers.store import runs as stored
 from crawlers.store.run_text import item_line
 from crawlers.store.runs import find, items, last, runs, sources
 from tests import forked
-from tests.conftest import ROOT, scrapy
+from tests.conftest import ROOT, command
 from tests.waiting import HANG
 
 RUN = "20261120T0{}0000Z"
@@ -368,7 +368,7 @@ def test_one_run_is_found_without_reading_the_names_of_others(tmp_path, monkeypa
 
 
 def jobs(output: Path, *words: str) -> subprocess.CompletedProcess[str]:
-    return scrapy("jobs", *words, "-s", f"OUTPUT_DIR={output}", "-s", f"JOBS_DIR={output.parent / 'jobs'}")
+    return command("jobs", *words, "-s", f"OUTPUT_DIR={output}", "-s", f"JOBS_DIR={output.parent / 'jobs'}")
 
 
 def test_the_table(tmp_path):

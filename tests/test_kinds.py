@@ -13,7 +13,6 @@ import sys
 from contextlib import suppress
 from dataclasses import asdict, replace
 from importlib.metadata import EntryPoint
-from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -34,32 +33,32 @@ from crawlers.records import xml
 from crawlers.records.rdf.formats import TURTLE
 from crawlers.records.xml import READERS
 from crawlers.spider_loader import SpiderLoader
+from tests import golden
 from tests.conftest import ROOT
 
-GOLDEN = Path(__file__).parent / "golden"
 URL = "https://data.example.org/dataset/1"
 
 
 # Documents
 
 
-def golden(case):
-    return json.loads((GOLDEN / case / "input.json").read_text())
-
-
 def _ckan():
-    return ckan.dataset(golden("ckan/full"), source="s", portal="https://data.example.org")
+    return ckan.dataset(
+        golden.load(golden.GOLDEN / "ckan/full/input.json"), source="s", portal="https://data.example.org"
+    )
 
 
 def _rdf():
-    file = io.BytesIO((GOLDEN / "dcat" / "full" / "input.ttl").read_bytes())
+    file = io.BytesIO((golden.GOLDEN / "dcat" / "full" / "input.ttl").read_bytes())
     page = RDFPage(file, TURTLE, URL, name="s", language=None)
     list(page.load())
     return next(iter(page.records())).item()
 
 
 def _data_json():
-    return next(iter(DataJSONPage(golden("data_json/pod11"), [], name="s").records())).item()
+    return next(
+        iter(DataJSONPage(golden.load(golden.GOLDEN / "data_json/pod11/input.json"), [], name="s").records())
+    ).item()
 
 
 def _html(**structured):

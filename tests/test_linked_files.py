@@ -30,7 +30,7 @@ from crawlers.store.index import catch_up
 from crawlers.store.index.database import connect
 from tests.archives import Archives
 from tests.captured import TIME, archived, broken, look, written
-from tests.conftest import options, scrapy
+from tests.conftest import command, options, scrapy
 from tests.indexed import indexed
 from tests.portal.files import CSV, Files
 from tests.portal.portal import Portal
@@ -140,7 +140,7 @@ def listed(text: str) -> list[dict[str, str]]:
 def report(made: SimpleNamespace, *named: str, file: str = "report.html") -> tuple[str, list[dict[str, str]]]:
     """Return the page and the lines of the CSV file beside it."""
     target = made.folder / file
-    ended = scrapy("report", "-s", f"OUTPUT_DIR={made.output}", "-o", str(target), *named)
+    ended = command("report", "-s", f"OUTPUT_DIR={made.output}", "-o", str(target), *named)
     assert ended.returncode == 0, ended.stderr
     beside = made.folder / "report.broken-links.csv"
     assert ended.stdout == f"Wrote {target} and {beside}.\n"
@@ -484,12 +484,12 @@ def ran(made) -> SimpleNamespace:
 
 
 def test_jobs_counts_files_and_not_datasets(ran):
-    lines = scrapy("jobs", "archive-of-town", "-s", f"OUTPUT_DIR={ran.output}").stdout.splitlines()
+    lines = command("jobs", "archive-of-town", "-s", f"OUTPUT_DIR={ran.output}").stdout.splitlines()
     assert "55 of 60 files" in lines[1]
-    shown = scrapy("jobs", "show", f"archive-of-town/{ran.name}", "-s", f"OUTPUT_DIR={ran.output}").stdout
+    shown = command("jobs", "show", f"archive-of-town/{ran.name}", "-s", f"OUTPUT_DIR={ran.output}").stdout
     assert "  files      55 of 60 looked at\n  found      40 kept, 12 broken, 3 not taken\n" in shown
     assert "datasets" not in shown
-    of_town = scrapy("jobs", "show", f"town/{ran.name}", "-s", f"OUTPUT_DIR={ran.output}").stdout
+    of_town = command("jobs", "show", f"town/{ran.name}", "-s", f"OUTPUT_DIR={ran.output}").stdout
     assert "  datasets   19 of 19 listed\n" in of_town
 
 

@@ -2,57 +2,27 @@
 
 from __future__ import annotations
 
-import json
 import random
-from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 from time import process_time
 from typing import TYPE_CHECKING, Any
 
-import pyoxigraph
 import pytest
 
 from crawlers.exceptions import AnswerError
 from crawlers.records.dcat import dataset, identity
-from crawlers.records.rdf.graphs import graph
 from crawlers.records.rdf.terms import DCAT, DCT, FOAF, PROV, RDFS, SPDX, TYPE, Graph, Literal, Node, Term, is_blank
 from crawlers.records.record import FLAWS
 from tests.conftest import as_json
+from tests.golden import inputs, is_dataset, read_graph, triples
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from crawlers.items import Dataset
 
-GOLDEN = Path(__file__).parent / "golden" / "dcat"
-CASES = sorted(path.parent.name for path in GOLDEN.glob("*/input.ttl"))
+CASES = inputs("dcat")
 IRI = "https://data.example.org/dataset"
-
-
-def description(case: str) -> Graph:
-    return graph(pyoxigraph.parse(path=str(GOLDEN / case / "input.ttl"), format=pyoxigraph.RdfFormat.TURTLE))
-
-
-def is_dataset(node: Node) -> bool:
-    return DCAT + "Dataset" in node.get(TYPE, [])
-
-
-def datasets(description: Graph, language: str | None = None) -> list[Dataset]:
-    subjects = [subject for subject, node in description.items() if is_dataset(node)]
-    items = [dataset(description, subject, source="example", language=language) for subject in subjects]
-    return sorted(items, key=lambda item: item.id)
-
-
-def shown(value: Any) -> Any:
-    """As JSON, without what is empty: a golden shows what its rule is about."""
-    if isinstance(value, dict):
-        return {name: shown(one) for name, one in value.items() if one not in (None, [], False) and name != "source"}
-    return [shown(one) for one in value] if isinstance(value, list) else value
-
-
-def read(description: Graph, language: str | None = None) -> list[dict[str, Any]]:
-    return [shown(asdict(item)) for item in datasets(description, language)]
 
 
 def one(**predicates: list[Term]) -> Graph:
@@ -62,15 +32,6 @@ def one(**predicates: list[Term]) -> Graph:
 
 def mapped(description: Graph, language: str | None = None) -> Dataset:
     return dataset(description, IRI, source="example", language=language)
-
-
-@pytest.mark.parametrize("case", CASES)
-def test_golden(case: str) -> None:
-    found, expected = read(description(case)), GOLDEN / case / "expected.json"
-    if not expected.exists():
-        expected.write_text(json.dumps(found, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
-        pytest.fail(f"{expected} was missing and has been written: read it")
-    assert found == json.loads(expected.read_text(encoding="utf-8"))
 
 
 def shuffled(description: Graph, seed: int) -> Graph:
@@ -95,12 +56,12 @@ def shuffled(description: Graph, seed: int) -> Graph:
     return found
 
 
-@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("case", CASES, ids=lambda path: path.parent.name)
 def test_the_order_of_the_source_does_not_count(case: str) -> None:
-    given = description(case)
-    expected = read(given)
+    given = triples(case)
+    expected = read_graph(given)
     for seed in range(20):
-        assert read(shuffled(given, seed)) == expected
+        assert read_graph(shuffled(given, seed)) == expected
 
 
 LANGUAGES = {
@@ -190,10 +151,10 @@ def kinds_of_places(given: Graph) -> dict[tuple[str, str], tuple[object, ...]]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("case", CASES, ids=lambda path: path.parent.name)
 def test_never_raises(case: str) -> None:
-    given = description(case) | {"_:self": {}}
-    before = {kind for one in CASES[: CASES.index(case)] for kind in kinds_of_places(description(one)).values()}
+    given = triples(case) | {"_:self": {}}
+    before = {kind for one in CASES[: CASES.index(case)] for kind in kinds_of_places(triples(one)).values()}
     for subject, predicate in (place for place, kind in kinds_of_places(given).items() if kind not in before):
         for junk in JUNK:
             changed = {**given, subject: {**given[subject], predicate: [junk]}}
@@ -208,7 +169,7 @@ def test_never_raises(case: str) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("junk", [*([one] for one in JUNK), JUNK], ids=lambda junk: repr(junk)[:40])
 def test_everything_may_be_junk_at_once(junk: list[Term]) -> None:
-    predicates = {predicate for case in CASES for _, predicate in places(description(case))}
+    predicates = {predicate for case in CASES for _, predicate in places(triples(case))}
     everything: Node = {predicate: [*junk, "_:self", IRI] for predicate in predicates}
     item = mapped({IRI: everything, "_:self": everything})
     assert item.id

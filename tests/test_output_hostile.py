@@ -19,7 +19,7 @@ from crawlers.store.folder import lock
 from crawlers.store.index import Index, catch_up
 from crawlers.store.lines import JSONLines
 from crawlers.store.runs import runs
-from tests.conftest import ROOT, scrapy
+from tests.conftest import ROOT, command
 
 SECRET = b'{"title": "a secret"}'
 LINE = {
@@ -227,7 +227,7 @@ def test_a_damaged_line_costs_no_other(folder, caplog):
 def test_a_damaged_line_stops_no_command(folder):
     manifest(folder, WRONG[0], LINE)
     for words in (("search", "secret"), ("export", "--format", "csv")):
-        ran = scrapy(*words, "-s", f"OUTPUT_DIR={folder.parent}")
+        ran = command(*words, "-s", f"OUTPUT_DIR={folder.parent}")
         assert "Traceback" not in ran.stderr, words
         assert ran.returncode in (0, 3), ran.stderr
 

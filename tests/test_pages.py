@@ -22,7 +22,7 @@ from crawlers.operate.report.report import write
 from crawlers.operate.sources.listing import with_all
 from crawlers.safety.locks import LOCK, take
 from crawlers.store.index.database import connect
-from tests.conftest import FAST, options, scrapy
+from tests.conftest import FAST, command, options, scrapy
 from tests.dashboards import dashboard
 from tests.indexed import indexed
 from tests.portal.portal import Portal
@@ -428,6 +428,6 @@ def test_a_table_that_is_no_table_is_told_and_the_rest_is_shown(tmp_path):
 
 def test_the_command_gives_the_report_what_sources_toml_says(house, tmp_path):
     page = tmp_path / "report.html"
-    ran = scrapy("report", "-o", str(page), "-s", f"OUTPUT_DIR={house.output}", *house.given)
+    ran = command("report", "-o", str(page), "-s", f"OUTPUT_DIR={house.output}", *house.given)
     assert (ran.returncode, ran.stderr) == (0, "")
     assert "scrapy sources approve fresh" in page.read_text()

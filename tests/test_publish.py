@@ -23,7 +23,7 @@ from crawlers.publish.operations import Change, Field, PackagePatch
 from crawlers.publish.publication import Plan
 from crawlers.store import timeseries
 from tests import forked
-from tests.conftest import ROOT, Crawl, options, scrapy
+from tests.conftest import ROOT, Crawl, command, options, scrapy
 from tests.portal import records
 from tests.portal.writes import WRITE_TOKEN
 from tests.profiles import put_profile
@@ -198,7 +198,7 @@ def test_a_mistake_is_a_sentence(output, given, sentence) -> None:
     put_profile(output, SOURCE, "site", profile(0))
     if "no CKAN_API_KEY" not in sentence:
         os.environ["CKAN_API_KEY"] = WRITE_TOKEN
-    ran = scrapy("publish", *given.format(url="http://127.0.0.1:9").split(), *options(output, {}))
+    ran = command("publish", *given.format(url="http://127.0.0.1:9").split(), *options(output, {}))
     assert (ran.returncode, sentence in ran.stderr, "Traceback" in ran.stderr) == (1, True, False), ran.stderr
     assert not (output / "publish-to-127.0.0.1").exists()
 

@@ -16,7 +16,7 @@ from crawlers.kinds.dcat.rules import AGENTS, DATASET_FIELDS, RESOURCE_FIELDS, L
 from crawlers.kinds.dcat.translation import Extract, Referring, Translation
 from crawlers.records.dcat import dataset
 from crawlers.records.rdf.terms import DC, DCAT, DCT, FOAF, SCHEMA, Literal
-from tests.conftest import Crawl, options, scrapy
+from tests.conftest import Crawl, command, options, scrapy
 from tests.portal.dcat import Catalogue
 from tests.portal.harbour import DATA, RULES, Harbour
 
@@ -44,7 +44,7 @@ def harvest(output):
 
 
 def searched(output, words):
-    ran = scrapy("search", words, "--json", f"-sOUTPUT_DIR={output}")
+    ran = command("search", words, "--json", f"-sOUTPUT_DIR={output}")
     return json.loads(ran.stdout)["datasets"]
 
 
@@ -88,7 +88,7 @@ def test_documents_are_mapped_again_by_the_same_rules(harvest, output, home):
     before = searched(output, "buoys")
     assert {found["title"] for found in before} == {"Chart 1", "Chart 2"}
     assert {found["publisher"] for found in before} == {"Port Authority"}
-    assert scrapy("reindex", f"-sOUTPUT_DIR={output}").returncode == 0
+    assert command("reindex", f"-sOUTPUT_DIR={output}").returncode == 0
     assert searched(output, "buoys") == before
 
 
@@ -109,7 +109,7 @@ def test_rules_that_come_later_count_for_what_is_on_disk(harvest, output, home):
 def test_an_export_says_in_dcat_what_the_rules_found(harvest, output, home):
     with Harbour(1) as harbour:
         harvest(harbour.address, rules="catalogues/harbour.toml")
-    ran = scrapy("export", "--format", "dcat", "-o", f"{output}/a.jsonld", f"-sOUTPUT_DIR={output}")
+    ran = command("export", "--format", "dcat", "-o", f"{output}/a.jsonld", f"-sOUTPUT_DIR={output}")
     text = (output / "a.jsonld").read_text()
     assert ran.returncode == 0, ran.stderr
     for each in ("Chart 1", "Port Authority", "buoys", f"{DATA}/file/1.csv"):

@@ -18,7 +18,7 @@ from crawlers.listing.spider import source_name
 from crawlers.operate.sources import registry
 from crawlers.operate.sources.registry import Portal, portals, search
 from crawlers.spider_loader import SpiderLoader
-from tests.conftest import FAST, ROOT, load, scrapy
+from tests.conftest import FAST, ROOT, command, load
 from tests.portal.portal import Portal as CKANPortal
 
 GENERIC = SpiderLoader.from_settings(Settings({"SPIDER_MODULES": [], "KINDS_ENABLED": ["*"]}))
@@ -145,7 +145,7 @@ def test_an_unknown_name_leads_to_near_ones(name, says, monkeypatch):
 @pytest.fixture
 def sources(tmp_path):
     given = {"SOURCES_FILE": tmp_path / "sources.toml", "OUTPUT_DIR": tmp_path / "output", **FAST}
-    return lambda *words: scrapy("sources", *words, *(f"-s{name}={value}" for name, value in given.items()))
+    return lambda *words: command("sources", *words, *(f"-s{name}={value}" for name, value in given.items()))
 
 
 def test_listed_as_a_table_and_as_json(sources):

@@ -31,7 +31,7 @@ from crawlers.safety.redact import has_login, redact, without_logins, writable
 from crawlers.safety.resolver import ForbiddenAddressError, PublicOnly, PublicOnlyResolver, is_public, spelled
 from crawlers.safety.tokens import ApiToken
 from crawlers.store.index import scope
-from tests.conftest import ROOT, Crawl, json_lines, options, scrapy
+from tests.conftest import ROOT, Crawl, command, json_lines, options, scrapy
 from tests.site import Answer, Site, listing, redirect, result
 
 SECRET = "s3cr3t-t0ken"
@@ -586,9 +586,9 @@ def test_a_stored_document_with_a_login_is_written_again_when_it_is_read(crawl, 
         path.write_bytes(body)
         line = done.manifest[0] | {"bytes": len(body), "sha256": hashlib.sha256(body).hexdigest()}
         (done.folder / "manifest.jsonl").write_text(json.dumps(line) + "\n")
-        assert scrapy("reindex", f"-sOUTPUT_DIR={done.folder.parent}").returncode == 0
+        assert command("reindex", f"-sOUTPUT_DIR={done.folder.parent}").returncode == 0
         assert b"hunter22" not in (done.folder.parent / "index.sqlite").read_bytes()
-        exported = scrapy("export", "--format", "csv", f"-sOUTPUT_DIR={done.folder.parent}").stdout
+        exported = command("export", "--format", "csv", f"-sOUTPUT_DIR={done.folder.parent}").stdout
         assert "https://a.org" in exported
         assert "hunter22" not in exported
         again = crawl("ckan", site)

@@ -21,7 +21,7 @@ from crawlers.store.figures.runs import OPENED, last_runs
 from crawlers.store.index import catch_up
 from crawlers.store.index.database import connect
 from crawlers.store.runs import find, items, last, runs, unfinished
-from tests.conftest import scrapy
+from tests.conftest import command
 from tests.test_jobs import locked, report
 
 if TYPE_CHECKING:
@@ -186,7 +186,7 @@ def test_lines_behind_a_run_that_crashed_are_its_own(output: Path) -> None:
 @pytest.mark.slow
 def test_what_a_run_wrote_is_found_after_a_compaction(output: Path) -> None:
     before = {number: list(items(find(output, f"source-1/{name(number)}"))) for number in (0, 7, RUNS - 1)}
-    ended = scrapy("compact", "source-1", "-s", f"OUTPUT_DIR={output}")
+    ended = command("compact", "source-1", "-s", f"OUTPUT_DIR={output}")
     assert ended.returncode == 0, ended.stderr
     assert (output / "source-1" / f"manifest-{name(RUNS - 2)}.jsonl.zst").exists()
     put(output, "source-1", RUNS)
@@ -329,7 +329,7 @@ def test_a_run_that_was_resumed_is_read_again(output: Path) -> None:
 @pytest.mark.slow
 def test_to_compact_one_source_reads_no_other(output: Path) -> None:
     put(output, "source-3", RUNS)
-    ended = scrapy("compact", "source-1", "-s", f"OUTPUT_DIR={output}")
+    ended = command("compact", "source-1", "-s", f"OUTPUT_DIR={output}")
     assert ended.returncode == 0, ended.stderr
     with closing(connect(output)) as db:
         assert db.execute("SELECT count(*) FROM runs WHERE source = 'source-3'").fetchone()[0] == RUNS

@@ -16,7 +16,7 @@ from crawlers.store.index import catch_up
 from crawlers.store.index.database import connect
 from crawlers.store.index.schema import MARK, VIEWS
 from crawlers.store.index.search import _LOOKS, RANKED, match, search
-from tests.conftest import scrapy
+from tests.conftest import command
 from tests.indexed import indexed
 from tests.test_export import put_ckan, record
 
@@ -172,7 +172,7 @@ def test_any_text_is_searched(holdings: Path) -> None:
 
 
 def scrapy_search(output: Path, *words: str) -> tuple[int, str, str]:
-    ran = scrapy("search", *words, "-s", f"OUTPUT_DIR={output}")
+    ran = command("search", *words, "-s", f"OUTPUT_DIR={output}")
     return ran.returncode, ran.stdout, ran.stderr
 
 

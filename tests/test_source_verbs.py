@@ -31,7 +31,7 @@ from crawlers.store.index import catch_up
 from crawlers.store.runs import Run, runs
 from tests import forked
 from tests.captured import look, written
-from tests.conftest import FAST, ROOT, json_lines, scrapy
+from tests.conftest import FAST, ROOT, command, json_lines, scrapy
 from tests.portal.portal import Portal
 from tests.terminal import answered
 from tests.waiting import until
@@ -83,9 +83,11 @@ class Place:
         given = {"SOURCES_FILE": self.path, "OUTPUT_DIR": self.output, "JOBS_DIR": self.jobs}
         return [f"-s{name}={value}" for name, value in {**given, "LOGS_DIR": self.folder / "logs"}.items()]
 
-    def run(self, command: str, *words: object, code: int = 0) -> CompletedProcess[str]:
+    def run(self, name: str, *words: object, code: int = 0) -> CompletedProcess[str]:
         fast = [f"-s{name}={value}" for name, value in FAST.items() if "edit" not in words]
-        ran = scrapy(command, *map(str, words), *self.settings(), *fast)
+        crawls = name in ("crawl", "harvest") or words[:1] in (("add",), ("validate",))
+        start = scrapy if crawls else command
+        ran = start(name, *map(str, words), *self.settings(), *fast)
         assert "Traceback" not in ran.stderr
         assert ran.returncode == code, ran.stderr + ran.stdout
         return ran
@@ -541,13 +543,6 @@ def test_attached(moved: tuple[Place, Portal, dict[str, str]]) -> None:
             assert line["metadata_file"] == was[kind]["metadata_file"].replace(old, new)
             assert (folder / line["metadata_file"]).read_bytes() == (folder / was[kind]["metadata_file"]).read_bytes()
             assert [gone[kind][name] for name in ("status", "reason", "renamed_to")] == ["withdrawn", "renamed", new]
-    print(
-        "ERR",
-        ran.stderr,
-        sqlite(place.output, "SELECT source, described FROM sources"),
-        sqlite(place.output, "select dataset_id, metadata_source, sha256 from documents where kind='dataset'"),
-        sqlite(place.output, "select dataset_id, sha256, file from datasets"),
-    )
     assert ran.stderr == ""
     seen = dict(sqlite(place.output, "SELECT dataset_id, first_seen FROM documents WHERE kind = 'dataset'"))
     assert all(seen[new] == seen[old] for old, new in names.items())
@@ -738,7 +733,7 @@ def test_a_portal_that_was_public_is_not_asked_in_the_network_of_the_crawl(place
     ],
 )
 def test_what_was_meant(place: Place, words: tuple[str, ...], meant: str) -> None:
-    ran = scrapy(*words, *place.settings())
+    ran = command(*words, *place.settings())
     assert ran.returncode in (1, 2)
     assert meant in ran.stderr
 

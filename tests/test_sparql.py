@@ -22,7 +22,7 @@ from crawlers.listing.batches import Batch
 from crawlers.listing.dialect import Fault as Why
 from crawlers.records.rdf.reader import Fault
 from tests import forked
-from tests.conftest import FAST, ROOT, Crawl, load, options, scrapy
+from tests.conftest import FAST, ROOT, Crawl, command, load, options, scrapy
 from tests.portal.sparql import DATA, DCAT, DCT, GRAPH, A, Endpoint, iri
 from tests.waiting import until
 from tests.walked import answers_of, response, walk
@@ -71,8 +71,8 @@ def test_all_datasets_with_what_belongs_to_them(output):
 def test_the_iri_is_the_identity_and_documents_are_read_again(output):
     with Endpoint(3) as endpoint:
         crawled(endpoint, output)
-    assert scrapy("reindex", f"-sOUTPUT_DIR={output}").returncode == 0
-    ran = scrapy("export", "--format", "csv", "-o", "-", f"-sOUTPUT_DIR={output}")
+    assert command("reindex", f"-sOUTPUT_DIR={output}").returncode == 0
+    ran = command("export", "--format", "csv", "-o", "-", f"-sOUTPUT_DIR={output}")
     assert iri(2) in ran.stdout
     assert "id-2" in ran.stdout, "the publisher's own identifier is kept"
 

@@ -24,7 +24,7 @@ from crawlers.store.index import catch_up
 from crawlers.store.index.database import connect
 from crawlers.store.timeseries import Observation, line, measures, observation, write
 from tests import forked
-from tests.conftest import ROOT, Crawl, options, scrapy
+from tests.conftest import ROOT, Crawl, command, options, scrapy
 from tests.profiled import SETTINGS
 from tests.site import Answer, Asked, Site, listing
 from tests.waiting import until
@@ -274,7 +274,7 @@ def test_reindex_makes_the_same_rows(tmp_path):
         for day in (DAY, LATER):
             write(folder, day, [(f"portal-{number}", "num_datasets", str(number)) for number in range(300)])
     before = indexed(tmp_path)
-    ran = scrapy("reindex", f"-sOUTPUT_DIR={tmp_path}")
+    ran = command("reindex", f"-sOUTPUT_DIR={tmp_path}")
     assert ran.returncode == 0, ran.stderr
     assert (indexed(tmp_path), len(before)) == (before, 1200)
 
@@ -489,7 +489,7 @@ def test_a_damaged_document_is_left_out_and_the_others_are_observed(tmp_path, ca
 
 
 def shown(output: Path, *arguments: str) -> list[str]:
-    ran = scrapy("timeseries", *arguments, f"-sOUTPUT_DIR={output}")
+    ran = command("timeseries", *arguments, f"-sOUTPUT_DIR={output}")
     assert ran.returncode == 0, ran.stderr
     return ran.stdout.splitlines()
 
@@ -559,7 +559,7 @@ def test_it_is_written_as_csv_as_it_is_on_disk_and_as_parquet_with_numbers(town,
 )
 def test_a_mistake_is_one_sentence(town, arguments, sentence):
     source(town, "empty")
-    ran = scrapy("timeseries", *arguments.split(), f"-sOUTPUT_DIR={town}")
+    ran = command("timeseries", *arguments.split(), f"-sOUTPUT_DIR={town}")
     assert (ran.returncode, ran.stdout) == (1, "")
     assert ran.stderr.strip().endswith(sentence)
     assert len(ran.stderr.splitlines()) == 1
