@@ -225,7 +225,8 @@ def test_a_file_that_comes_back_after_it_was_pruned_is_restored(tmp_path: Path) 
         (["status", "--yes"], "scrapy archive status takes no --yes."),
         (["status", "twon"], "No archive has the name 'twon'. Did you mean town? There are: town."),
         (["get", "nothing"], "No archived dataset, resource or address is called 'nothing'."),
-        (["get", "r1", "--at", "yesterday"], "--at 'yesterday' is not a date"),
+        (["get", "r1", "--at", "yesterday"], "--at 'yesterday' is neither a date nor a time: write"),
+        (["get", "r1", "--at", "2026-10-01T10:00"], "--at '2026-10-01T10:00' has no offset: write a date such as"),
         (["get", "r1", "--at", "2026-10-01"], "is called 'r1' at 2026-10-01."),
         (["get", "r3"], "No file of 'r3' is held: The server answers 404."),
         (["get", "d1", "-o", "x"], "3 files are meant"),
@@ -355,7 +356,7 @@ def test_a_file_as_it_was_at_a_date(full: Archive, tmp_path: Path) -> None:
         path = tmp_path / at
         assert full.run("get", f"{HOST}/wells.csv", "--at", at, "-o", str(path)).returncode == 0
         assert path.read_bytes() == body
-    assert full.run("get", "r1", "--at", "2026-11-01T09:59").returncode == 1
+    assert full.run("get", "r1", "--at", "2026-11-01T09:59Z").returncode == 1
 
 
 def test_all_files_of_a_dataset(full: Archive, tmp_path: Path) -> None:

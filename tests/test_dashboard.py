@@ -125,13 +125,17 @@ def test_every_link_leads_to_a_page(browser, made):
     seen, waiting = set(), ["/"]
     while waiting and len(seen) < 400:
         path = waiting.pop()
+        seen.add(path)
+        if path.partition("?")[0].endswith(".csv"):
+            with get(browser, path) as answer:
+                assert answer.mimetype == "text/csv"
+            continue
         found = page(browser, path)
         assert not found.xpath(
             "//script[not(@src='/tables.js')] | //iframe | //object | //link[@rel='stylesheet'] | //base"
         ), path
         assert not found.xpath("//img | //@onerror | //@onload | //@onclick"), path
         assert not [one for one in found.xpath("//@href") if one.lower().startswith(("javascript:", "data:text"))], path
-        seen.add(path)
         for link in found.xpath("//a[starts-with(@href, '/')]"):
             if link.get("href") not in seen and link.get("href") not in waiting:
                 waiting.append(link.get("href"))
@@ -334,6 +338,31 @@ def test_runs_are_chosen_by_source_and_state(browser):
     chosen = page(browser, "/runs?source=broken&state=incomplete")
     assert chosen.xpath("//tbody//th//text()[normalize-space()]") == ["broken"]
     assert "There is no such run." in text(page(browser, "/runs?source=broken&state=complete"))
+
+
+def test_runs_and_errors_are_chosen_since_a_moment(copy):
+    """A date is in the source's zone, of all sources in UTC; a run that has not ended is always shown."""
+    listed = copy.folder / "sources.toml"
+    listed.write_text('[broken]\nspider = "hdx"\ntimezone = "Asia/Tokyo"\n')
+    browser = app(copy.output, jobs=copy.jobs, listed=listed).test_client()
+    change(copy.output, "UPDATE runs SET finished = '2020-01-01T15:00:00.000Z'")
+    shown = [
+        len(page(browser, f"/runs?{query}").xpath("//tbody/tr"))
+        for query in ("since=2020-01-01", "since=2020-01-02", "since=2020-01-02&source=broken", "since=2020-01-03")
+    ]
+    assert shown == [3, 0, 1, 0]
+    plus = page(browser, "/runs?since=2020-01-01T16:00+01:00")  # which is a blank in a query
+    assert len(plus.xpath("//tbody/tr")) == 3
+    mistake = page(browser, "/runs?since=yesterday", 400)
+    assert "since: 'yesterday' is neither a date nor a time: write a date such as 2026-11-20" in text(mistake)
+    with (copy.output / "rivers" / "errors.jsonl").open("a") as file:
+        for hour in (14, 16):
+            line = {"time": f"2020-01-01T{hour}:00:00.000Z", "kind": "http", "stage": "list", "error": f"at {hour}"}
+            file.write(json.dumps(line) + "\n")
+    listed.write_text('[rivers]\nspider = "ckan"\ntimezone = "Asia/Tokyo"\n')
+    found = text(page(browser, "/errors?source=rivers&since=2020-01-02"))
+    assert "at 16" in found
+    assert "at 14" not in found
 
 
 @pytest.mark.slow

@@ -444,6 +444,46 @@ def test_runs_by_their_state(tmp_path):
     assert jobs(tmp_path, "one", "--status", "running").stdout == "No run is in these states.\n"
 
 
+def test_runs_since_a_moment(tmp_path):
+    """A date is in the source's zone; what has not ended is there; the number of runs has no limit of its own."""
+    for minute in range(30):
+        report(tmp_path, "far", 3, run=f"20261120T03{minute:02}00Z")
+    report(tmp_path, "far", 2, finished="2026-11-20T14:59:59.999Z")  # it took until then
+    report(tmp_path, "far", 4, finished="2026-11-20T15:00:00.000Z", verdict="failed")
+    running(tmp_path, "one")
+    (tmp_path / "sources.toml").write_text('[far]\nspider = "ckan"\ntimezone = "Asia/Tokyo"\n')
+
+    def found(*words):
+        ran = jobs(tmp_path, *words, "-s", f"SOURCES_FILE={tmp_path / 'sources.toml'}")
+        assert ran.returncode == 0, ran.stderr
+        return [line.split()[0] for line in ran.stdout.splitlines()[1:]]
+
+    with locked(tmp_path / "one"):
+        assert len(found("--since", "2026-11-20")) == 33
+        assert len(found("--since", "2026-11-20", "--limit", "5")) == 5
+        assert found("--since", "2026-11-21") == [RUN.format(5)]
+        assert found("far", "--since", "2026-11-21") == [RUN.format(4)]
+        assert found("--since", "2026-11-20T15:59:59+01:00") == [RUN.format(5), RUN.format(4), RUN.format(2)]
+        assert found("--since", "2026-11-20T15:00Z", "--status", "failed,complete") == [RUN.format(4)]
+    told = jobs(tmp_path, "far", "--since", "2026-11-22")
+    assert (told.returncode, told.stdout) == (0, "No run has ended since 2026-11-22.\n")
+    told = jobs(tmp_path, "far", "--failed", "--since", "2026-11-22")
+    assert told.stdout == "No run in these states has ended since 2026-11-22.\n"
+
+
+def test_reports_of_runs_that_ended_before_are_not_read(tmp_path, monkeypatch):
+    for minute in range(40):
+        written = datetime(2026, 11, 20, 5, tzinfo=UTC).timestamp()
+        os.utime(report(tmp_path, run=f"20261120T00{minute:02}00Z"), (0, written))
+    report(tmp_path, hour=6)
+    read, really = [], stored.reported
+    monkeypatch.setattr(stored, "reported", lambda path: read.append(path.stem) or really(path))
+    found = runs(tmp_path, since=datetime(2026, 11, 20, 5, 30, tzinfo=UTC))
+    assert [run.run for run in found] == read == [RUN.format(6)]
+    assert len(runs(tmp_path, since=datetime(2026, 11, 20, 4, 30, tzinfo=UTC))) == 1
+    assert len(read) == 1 + 41  # what was written since may be of a run that took until then
+
+
 def test_a_run_at_work_has_its_process_and_one_that_died_has_ended(tmp_path):
     running(tmp_path, finish_reason="running", verdict="failed")
     with locked(tmp_path / "one"):
@@ -466,6 +506,11 @@ def test_a_run_at_work_has_its_process_and_one_that_died_has_ended(tmp_path):
         (["--status", "faild"], "--status: 'faild' is not a state. Did you mean failed? There are: pending, running, "),
         (["--status", "failed", "--failed"], "Give --failed or --status, not both."),
         (["one", "two"], "scrapy jobs takes: [NAME]"),
+        (
+            ["--since", "2026-11-20T10:00"],
+            "--since '2026-11-20T10:00' has no offset: write a date such as",
+        ),
+        (["one", "--since", "friday"], "--since 'friday' is neither a date nor a time: write"),
         (["--limit", "few"], "--limit 'few' is not a whole number."),
     ],
 )

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 import sqlite3
+from datetime import UTC, datetime
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, urlencode
 
 import pytest
+from crawlers.store.export.csv import cell
 from jsonschema import Draft202012Validator
 from openapi_spec_validator import validate
 
 from crawlers.operate.dashboard import app
+from crawlers.operate.dashboard.site import Modified
 from tests.conftest import options, scrapy
 from tests.dashboards import ask, dashboard
 from tests.indexed import indexed
@@ -21,6 +26,9 @@ from tests.site import Site, listing
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
+
+    from flask.testing import FlaskClient
 
 ODD = (
     "../../../etc/passwd",
@@ -102,8 +110,12 @@ def checked(described: dict[str, Any], path: str, answer: Any, status: int = 200
     assert list(answer) == list(properties)
 
 
+def run_names(made, source: str) -> list[str]:
+    return [path.stem for path in (made.output / source / "runs").glob("*.json")]
+
+
 def run_of(made, source: str) -> str:
-    return max(path.stem for path in (made.output / source / "runs").glob("*.json"))
+    return max(run_names(made, source))
 
 
 def test_the_description_is_valid(described):
@@ -117,6 +129,8 @@ def test_each_answer_is_as_described(made, described):
         "/api/sources/{source}": "/api/sources/rivers",
         "/api/runs": "/api/runs",
         "/api/runs/{source}/{run}": f"/api/runs/broken/{run_of(made, 'broken')}",
+        "/api/errors": "/api/errors",
+        "/api/flaws": "/api/flaws",
         "/api/datasets": "/api/datasets",
         "/api/datasets/{source}": f"/api/datasets/rivers?id={rivers}",
         "/api/datasets/{source}/{id}": f"/api/datasets/rivers/{rivers}",
@@ -142,6 +156,10 @@ def test_each_answer_is_as_described(made, described):
             400,
             "status is a state of a run: complete, incomplete, running ...; it is not 'good'.",
         ),
+        ("/api/runs?since=2026-11-20T10:00", 400, "since: '2026-11-20T10:00' has no offset: write a date such as"),
+        ("/api/errors?kind=htp", 400, "There is no kind 'htp'. Did you mean http?"),
+        ("/api/flaws?source=river", 404, "There is no source 'river' here. Did you mean rivers?"),
+        ("/api/flaws?after=WyJhIl0", 400, "after is none of this list: take it from `next` of the page before."),
         ("/api/runs?after=x", 400, "after is none of this list: take it from `next` of the page before."),
         ("/api/search?q=x&after=Wy0xXQ", 400, "A search leads to the first 2000 datasets: narrow it by more words"),
         ("/api/search", 400, "The parameter q is missing: the words to find."),
@@ -170,7 +188,7 @@ def test_it_only_reads_and_answers_to_its_own_name(made):
     answer = ask(made.url, "/api/sources", Host="evil.example")
     assert (answer.status, list(answer.json)) == (400, ["error"])
     page, data = ask(made.url, "/"), ask(made.url, "/api/sources")
-    own = {"Content-Type", "Content-Length", "Date"}
+    own = {"Content-Type", "Content-Length", "Date", "Etag", "Last-Modified", "Cache-Control"}
     assert {name: value for name, value in data.headers.items() if name not in own} == {
         name: value for name, value in page.headers.items() if name not in own
     }
@@ -292,3 +310,186 @@ def test_what_cannot_be_read_is_an_error(tmp_path, damage):
         sources.write_text("no TOML")
     answer = app(tmp_path, listed=sources).test_client().get("/api/sources", base_url="http://localhost")
     assert (answer.status_code, list(answer.json)) == (503, ["error"])
+
+
+# Errors and flaws; CSV files; versions
+
+
+def rows(answer: Any) -> list[dict[str, str]]:
+    assert answer.headers["Content-Type"].startswith("text/csv")
+    return list(csv.DictReader(io.StringIO(answer.text, newline=""), strict=True))
+
+
+def failing(output: Path, source: str, times: list[str]) -> None:
+    """errors.jsonl of a source, in this order."""
+    (output / source / "runs").mkdir(parents=True, exist_ok=True)
+    lines = [
+        {"time": time, "run": "20260101T030000Z", "kind": "http" if number % 2 else "timeout", "error": f"{number}"}
+        for number, time in enumerate(times)
+    ]
+    (output / source / "errors.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+
+
+def times(day: int, count: int) -> list[str]:
+    return [f"2026-01-{day:02}T03:00:{number // 3:02}.000Z" for number in range(count)]  # three have one time
+
+
+def test_errors_are_listed_once_newest_first_while_others_come(tmp_path):
+    indexed(tmp_path, datasets=3, sources=2)
+    failing(tmp_path, "source-0", times(1, 11))
+    back = [*times(2, 4), "2026-01-01T03:00:01.000Z", *times(2, 6)]  # a clock went back
+    failing(tmp_path, "source-1", back)
+    browser = app(tmp_path).test_client()
+
+    def listed(at: str) -> tuple[list[tuple[str, str]], str]:
+        answer = browser.get(at, base_url="http://localhost").json
+        assert answer["unread"] == []
+        return [(one["source"], one["error"]) for one in answer["errors"]], answer["next"]
+
+    found, at = [], "/api/errors?limit=4"
+    while at:
+        rest, at = listed(at)
+        found += rest
+        if len(found) == 8:
+            with (tmp_path / "source-0" / "errors.jsonl").open("a") as file:
+                file.write('{"time": "2026-01-03T00:00:00.000Z", "kind": "dns", "error": "later"}\n')
+    assert sorted(found) == sorted((f"source-{source}", f"{number}") for source in range(2) for number in range(11))
+    assert found[:6] == [("source-1", f"{number}") for number in range(10, 4, -1)]
+    only, _ = listed("/api/errors?source=source-0&kind=http&since=2026-01-01")
+    assert only == [("source-0", f"{number}") for number in (9, 7, 5, 3, 1)]
+    assert listed("/api/errors?source=source-0&since=2026-01-01T03:00:03%2B00:00")[0] == [
+        ("source-0", "later"),
+        ("source-0", "10"),
+        ("source-0", "9"),
+    ]
+    assert listed("/api/errors?run=20270101T030000Z")[0] == []
+
+
+def test_odd_error_lines_are_answered_as_described_and_damage_is_told(tmp_path, described):
+    indexed(tmp_path, datasets=3, sources=2)
+    (tmp_path / "source-0" / "runs").mkdir(parents=True)
+    odd = {
+        "time": "2026-01-01T03:00:00.000Z",
+        "url": "https://me:hidden@x.org/",
+        "http_status": True,
+        "error": {"a": 1},
+    }
+    (tmp_path / "source-0" / "errors.jsonl").write_text(f"[]\n{{\n{json.dumps(odd)}\n")
+    browser = app(tmp_path).test_client()
+    answer = browser.get("/api/errors", base_url="http://localhost").json
+    checked(described, "/api/errors", answer)
+    (line,) = answer["errors"]
+    assert (line["url"], line["http_status"], line["error"]) == ("https://***@x.org/", None, "{'a': 1}")
+    (tmp_path / "source-1" / "errors.jsonl").mkdir(parents=True)
+    assert browser.get("/api/errors", base_url="http://localhost").json["unread"] == ["source-1"]
+    answer = browser.get("/errors.csv", base_url="http://localhost")
+    assert (answer.status_code, "The errors of source-1 can&#39;t be read" in answer.text) == (503, True)
+    with browser.get("/errors.csv?source=source-0", base_url="http://localhost") as answer:
+        assert [row["url"] for row in rows(answer)] == ["https://***@x.org/"]
+
+
+@pytest.fixture
+def flawed(tmp_path) -> FlaskClient:
+    """Two sources with flaws of datasets, of files and of the source itself."""
+    indexed(tmp_path, datasets=3, sources=2)
+    with sqlite3.connect(tmp_path / "index.sqlite") as db:
+        for number in range(9):
+            key = (f"source-{number % 2}", f"d{number // 4}" if number else "", f"r{number % 4}", "modified")
+            kind = "invalid_value" if number % 3 else "unreadable_value"
+            values = (*key, kind, f"2026-01-0{number + 1}T03:00:00.000Z", f"run-{number}", None, "=A", None, "odd")
+            db.execute(f"INSERT INTO flaws VALUES ({', '.join('?' * 11)})", values)
+    db.close()
+    return app(tmp_path).test_client()
+
+
+def test_flaws_are_listed_by_source_and_chosen(flawed, described):
+    def listed(at: str) -> Any:
+        answer = flawed.get(at, base_url="http://localhost").json
+        checked(described, "/api/flaws", answer)
+        return answer
+
+    pages, at = [], "/api/flaws?limit=2"
+    while at:
+        pages.append(listed(at))
+        at = pages[-1]["next"]
+    found = [(one["source"], one["dataset_id"] or "", one["resource_id"]) for page in pages for one in page["flaws"]]
+    assert found == sorted(found)
+    assert len(found) == 9
+    assert pages[0]["flaws"][0]["dataset_id"] is None
+    chosen = {
+        "source=source-1": 4,
+        "run=run-3": 1,
+        "kind=unreadable_value": 3,
+        "since=2026-01-08": 2,
+        "since=2026-01-08T03:00:01Z&source=source-0": 1,
+    }
+    assert {query: len(listed(f"/api/flaws?{query}")["flaws"]) for query in chosen} == chosen
+    with flawed.get("/flaws.csv?source=source-1", base_url="http://localhost") as answer:
+        assert [(row["source"], row["dataset_title"]) for row in rows(answer)] == [("source-1", "'=A")] * 4
+
+
+def test_each_table_is_a_csv_file_with_all_rows(made):
+    for path, name in (("/sources", "sources"), ("/runs", "runs"), ("/errors", "errors"), ("/datasets", "datasets")):
+        listed = [row for page in walked(made.url, f"/api{path}?limit=100", name) for row in page]
+        answer = ask(made.url, f"{path}.csv")
+        found = rows(answer)
+        assert len(found) == len(listed) > 3
+        same = [column for column in found[0] if column in ("name", "source", "run", "time", "dataset_id", "started")]
+        assert [[row[column] for column in same] for row in found] == [
+            [cell(row[column]) for column in same] for row in listed
+        ]
+        assert answer.headers["Content-Disposition"] == f'attachment; filename="{name}.csv"'
+    (run,) = rows(ask(made.url, "/runs.csv?source=broken"))
+    of_api = ask(made.url, f"/api/runs/broken/{run['run']}").json
+    assert {name: int(run[name]) for name in of_api["counts"]} == of_api["counts"]
+    assert int(run["errors"]) == sum(of_api["errors"].values())
+    assert run["errors_by_kind"] == " | ".join(f"{kind} {count}" for kind, count in of_api["errors"].items())
+    assert json.loads(run["arguments"]) == of_api["arguments"]
+    assert rows(ask(made.url, "/runs.csv?source=rivers&status=incomplete")) == []
+    documents = rows(ask(made.url, f"/documents.csv?source=rivers&run={min(run_names(made, 'rivers'))}"))
+    assert ({row["status"] for row in documents}, len({row["file"] for row in documents})) == ({"new"}, 30)
+    assert ask(made.url, "/documents.csv?source=rivers").status == 400
+    for mistake in ("/runs.csv?limit=3", "/runs.csv?state=complete", "/errors.csv?kind=htp", "/errors.csv?since=soon"):
+        assert ask(made.url, mistake).status == 400
+    assert ask(made.url, "/flaws.csv?source=river").status == 404
+
+
+@pytest.mark.parametrize("path", ["/api/datasets?limit=3", "/api/openapi.json", "/runs.csv", "/files.csv"])
+def test_who_has_an_answer_is_told_so(made, path):
+    first = ask(made.url, path)
+    version, changed = first.headers["ETag"], first.headers["Last-Modified"]
+    assert first.headers["Cache-Control"] == "private, no-cache"
+    for asked in ({"If_None_Match": version}, {"If_Modified_Since": changed}, {"If_None_Match": f'"x", {version}'}):
+        answer = ask(made.url, path, **asked)
+        assert (answer.status, answer.text, answer.headers["ETag"]) == (304, "", version)
+    other = ask(made.url, path, If_None_Match='"x"', If_Modified_Since=changed)
+    assert (other.status, other.text) == (200, first.text)
+    assert ask(made.url, path, "HEAD", If_None_Match=version).status == 304
+
+
+def test_an_answer_that_changes_has_another_version(flawed, tmp_path):
+    def answered(**headers: str) -> Any:
+        named = {name.replace("_", "-"): value for name, value in headers.items()}
+        return flawed.get("/api/flaws", base_url="http://localhost", headers=named)
+
+    before = answered()
+    assert answered(If_None_Match=before.headers["ETag"]).status_code == 304
+    with sqlite3.connect(tmp_path / "index.sqlite") as db:
+        db.execute("DELETE FROM flaws WHERE run = 'run-8'")
+    db.close()
+    after = answered(If_None_Match=before.headers["ETag"], If_Modified_Since=before.headers["Last-Modified"])
+    assert (after.status_code, len(after.json["flaws"])) == (200, 8)
+    assert answered(If_Modified_Since=before.headers["Last-Modified"]).status_code == 200  # also in the same second
+
+
+def test_two_answers_of_an_address_have_two_times():
+    modified = Modified()
+    assert modified.when("/a", "1", 100.5) == datetime.fromtimestamp(100, UTC)
+    assert modified.when("/a", "1", 160) == datetime.fromtimestamp(100, UTC)
+    assert modified.when("/a", "2", 100.9) is None  # the time would be that of the other one, or of the future
+    assert modified.when("/a", "2", 101) == datetime.fromtimestamp(101, UTC)
+    assert modified.when("/b", "2", 100) == datetime.fromtimestamp(100, UTC)
+    for number in range(2000):
+        modified.when(f"/{number}", "1", 200)
+    assert len(modified.known) == 1000
+    assert modified.when("/a", "2", 300) == datetime.fromtimestamp(300, UTC)

@@ -308,6 +308,24 @@ def test_a_catalogue_has_its_series(portals):
     )
 
 
+def test_a_catalogue_shows_which_fields_became_more_complete(tmp_path):
+    """Per cent, since the number of datasets changes; no line for what did not change, no value without a total."""
+    town = source(tmp_path)
+    for number, day in enumerate(weeks(4)):
+        known = {"datasets": 200 * (number + 1), "field:license": 50 * (number + 1) ** 2, "flaws": 9 - number}
+        known |= {"field:title": 200 * (number + 1), "field:issued": 100, "field:resource.format": 7 * number}
+        if number == 2:
+            del known["datasets"]
+        timeseries.write(town, day, ((town.name, name, str(value)) for name, value in known.items()))
+    catch_up(tmp_path)
+    shown = page(tmp_path, "/sources/town")
+    (figure,) = shown.xpath("//figure[.//h3='Completeness over time']")
+    assert [words(cell) for cell in figure.xpath(".//thead//th")] == ["Day", "licence", "issued"]
+    rows = [[words(cell) for cell in row] for row in figure.xpath(".//tbody/tr")]
+    assert [row[1:] for row in rows if row[0] != weeks(4)[2]] == [["100", "12.5"], ["50", "25"], ["25", "50"]]
+    assert "From 9 on" in words(shown.xpath("//figure[.//h3='Flaws']")[0])
+
+
 def test_hostile_profiles_have_pages(tmp_path):
     output = hostile(tmp_path)
     links = page(output, "/sources/ckan_sites").xpath("//tbody//th/a/@href")

@@ -9,8 +9,9 @@ import pytest
 
 from crawlers.operate.harvest.job import read_claim, see
 from crawlers.operate.harvest.selection import due, named
-from crawlers.operate.sources.schedule import delays, parse, zone
+from crawlers.operate.sources.schedule import delays, parse
 from crawlers.operate.sources.source import Source
+from crawlers.store.sources_file import zone
 
 NAMES = [f"source-{number}" for number in range(1000)]
 

@@ -24,10 +24,11 @@ from crawlers.operate.sources import dry_run, edit
 from crawlers.operate.sources.dry_run import coverage, lines
 from crawlers.operate.sources.file import SourcesFile
 from crawlers.operate.sources.listing import Listed
-from crawlers.operate.sources.schedule import parse, zone
+from crawlers.operate.sources.schedule import parse
 from crawlers.operate.sources.source import Source, project
 from crawlers.records.moment import now
 from crawlers.store.runs import Run
+from crawlers.store.sources_file import zone
 from tests import forked
 from tests.conftest import FAST, ROOT, command, load, scrapy
 from tests.portal.dcat import Catalogue

@@ -189,6 +189,7 @@ from pathlib import Path
 from crawlers.store.timeseries import write
 for number in range(1000):
     write(Path(sys.argv[1]), sys.argv[2], ((f"portal-{one}", "num_datasets", str(number)) for one in range(500)))
+    print(number, flush=True)
 """
 
 
@@ -199,10 +200,12 @@ def test_killed_at_any_moment_there_is_the_old_file_or_the_new_one(tmp_path):
     write(folder, DAY, [(f"portal-{one}", "num_datasets", "1") for one in range(5000)])
     seen = set()
     for _ in range(30):
-        process = subprocess.Popen([sys.executable, "-c", WRITER, str(folder), LATER], cwd=ROOT)
-        time.sleep(random.uniform(0.1, 0.4))
-        process.kill()
-        process.wait()
+        command = [sys.executable, "-c", WRITER, str(folder), LATER]
+        with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE) as process:
+            for _ in range(random.randrange(8)):
+                process.stdout.readline()
+            time.sleep(random.uniform(0, 0.02))  # about as long as a write takes
+            process.kill()
         found = rows(folder)
         later = {value for day, _, _, value in found if day == LATER}
         assert len(found) in (5001, 5501)
@@ -335,6 +338,7 @@ def test_a_catalogue_has_a_series_of_its_own(crawl, portal, output):
     assert {name: value for name, value in found.items() if ":" not in name} == {
         "datasets": "60",
         "resources": "180",
+        "flaws": "0",
         "new": "60",
         "updated": "0",
         "withdrawn": "0",
@@ -347,6 +351,42 @@ def test_a_catalogue_has_a_series_of_its_own(crawl, portal, output):
     assert {name[7:]: int(value) for name, value in found.items() if name.startswith("format:")} == formats
     assert {name[8:]: int(value) for name, value in found.items() if name.startswith("license:")} == licences
     assert sorted(kept) == sorted(rows(done.folder)[1:]), "the crawl has told the index, too"
+
+
+def test_each_run_adds_how_complete_the_fields_are(crawl, portal, output):
+    """The figures of the view and of the page; a field that nothing has any more is 0, also on the same day."""
+    site = portal(datasets=30)
+    untidy, gone, *others = site.ids()
+    edits = {name: {"version": "1"} for name in others[:4]} | {untidy: {"title": ["not", 7], "resources": []}}
+    site.change(edit={name: edit | {"metadata_modified": "2030-01-01T00:00:00"} for name, edit in edits.items()})
+    done = crawl("ckan", site)
+    found = own(done.folder)
+    fields = {name.removeprefix("field:"): int(value) for name, value in found.items() if name.startswith("field:")}
+    with closing(connect(output)) as db:
+        view = dict(db.execute("SELECT field, filled FROM completeness").fetchall())
+        typed = "SELECT count(*) FROM resources WHERE format IS NOT NULL"
+        formats = db.execute(typed).fetchone()[0]
+    assert {name: fields.get(name, 0) for name in view} == view
+    assert "resource.size" in fields.keys() - view.keys()
+    assert 0 not in fields.values()
+    assert (fields["version"], fields["resources"], fields["resource.format"]) == (4, 29, formats)
+    assert found["flaws"] == str(sum(done.report["flaws"].values())) != "0"
+    assert (found["datasets"], found["resources"]) == ("30", "87")
+    edits = {name: {"version": "", "metadata_modified": "2030-01-02T00:00:00"} for name in others[:4]}
+    site.change(edit=edits, remove=[gone])
+    done = crawl("ckan", site)
+    assert own(done.folder, "datasets", "resources", "field:version", "field:title", "field:resource.title") == {
+        "datasets": "29",
+        "resources": "84",
+        "field:version": "0",
+        "field:title": "28",  # one is no text
+        "field:resource.title": "84",
+    }
+    assert len([row for row in rows(done.folder) if row[2] == "field:version"]) == 1
+    move_to(done.folder, "2020-02-02")
+    crawl("ckan", site, max_datasets="3")  # observes nothing of what there is
+    crawl("ckan", site)
+    assert own(done.folder, "field:version") == {"field:version": "0"}, "it stays 0 once there was one"
 
 
 def test_all_runs_of_a_day_make_one_observation(crawl, portal):

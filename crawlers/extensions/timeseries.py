@@ -16,6 +16,7 @@ from crawlers.safety import inside, strict_json
 from crawlers.safety.names import Names
 from crawlers.store import timeseries
 from crawlers.store.index import Index, from_the_beginning
+from crawlers.store.index.completeness import completeness
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -98,6 +99,8 @@ class TimeSeries:
 
     def _counts(self, db: sqlite3.Connection, report: Mapping[str, Any]) -> dict[str, int]:
         held = dict(timeseries.held(db, report["source"]))
+        if "resources" in held:  # all datasets are described
+            held |= completeness(db, report["source"])
         has_seen_all = self._has_seen_all(report, held.get("datasets"))
         found = held if has_seen_all else {}
         if "datasets" in held:

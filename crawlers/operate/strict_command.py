@@ -19,9 +19,12 @@ from crawlers.exceptions import CrawlersError, hint
 from crawlers.operate.console import MISTAKE, print_error, reporting_errors
 from crawlers.operate.mirrored import bring_up
 from crawlers.operate.setting_types import invalid
+from crawlers.records.moment import beginning
 from crawlers.safety.redact import one_line
 
 if TYPE_CHECKING:
+    from datetime import datetime, tzinfo
+
     from scrapy.crawler import CrawlerProcessBase
     from scrapy.settings import Settings
 
@@ -210,6 +213,31 @@ class ProjectCommand(StrictCommand):
     def path(self, setting: str) -> Path:
         """Return the path that a setting names."""
         return Path(self.settings[setting])
+
+    def moment(
+        self,
+        option: str,
+        text: str | None,
+        source: str | None = None,
+        read: Callable[[str, tzinfo], datetime] = beginning,
+    ) -> datetime | None:
+        """Return the moment that an option means, in UTC; ``None`` if it is not given.
+
+        Args:
+            option: its name, for the message: ``--since``.
+            text: its value: a date, or a time with its offset.
+            source: the one in whose time zone a date is; UTC if there is none, or several.
+            read: `crawlers.records.moment.beginning` or ``end``, for a date.
+
+        Raises:
+            CrawlersError: the text is neither a date nor a time with its offset; or sources.toml can't be read.
+        """
+        from crawlers.store.sources_file import zone_of  # noqa: PLC0415 -- all commands import this file
+
+        try:
+            return None if text is None else read(text, zone_of(self.path("SOURCES_FILE"), source))
+        except ValueError as error:
+            raise self.misuse(f"{option} {error}.") from None
 
 
 class UnrecordedCommand(StrictCommand):

@@ -1,10 +1,15 @@
-"""Moments as files have them: UTC, ISO 8601, with a Z."""
+"""Moments as files have them: UTC, ISO 8601, with a Z; and as users write them."""
 
 from __future__ import annotations
 
+import re
 import time
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from functools import lru_cache
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from datetime import tzinfo
 
 
 def now(timespec: str = "seconds") -> str:
@@ -58,3 +63,58 @@ def seconds(started: object, finished: object) -> float | None:
     """
     begun, over = moment(started), moment(finished)
     return None if begun is None or over is None else (over - begun).total_seconds()
+
+
+# What a user writes for a moment: a date in the zone of a source, or a time with its offset
+
+_DATE = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
+_LONGEST = 100  # characters of a text in a message
+_WRITTEN = (
+    "write a date such as 2026-11-20, or a time with its offset such as 2026-11-20T10:00Z or 2026-11-20T10:00+01:00"
+)
+
+
+def beginning(text: str, zone: tzinfo = UTC) -> datetime:
+    """Return the first moment of what a user wrote, in UTC: what ``--since`` and ``--from`` mean.
+
+    Args:
+        text: a date, or a time with its offset.
+        zone: the one that the date is in: the source's (`crawlers.store.sources_file.zone_of`).
+
+    Raises:
+        ValueError: it is neither; the message says what is valid, and follows the option's name.
+
+    >>> str(beginning("2026-11-20")), str(beginning("2026-11-20T10:00+01:00"))
+    ('2026-11-20 00:00:00+00:00', '2026-11-20 09:00:00+00:00')
+    """
+    return _midnight(text, zone, 0) if _DATE.fullmatch(text) else _time(text)
+
+
+def end(text: str, zone: tzinfo = UTC) -> datetime:
+    """Return the last moment of what a user wrote, in UTC, as `beginning` does: what ``--at`` and ``--to`` mean.
+
+    Of a time that is the time itself.
+
+    >>> str(end("2026-11-20"))
+    '2026-11-20 23:59:59.999999+00:00'
+    """
+    return _midnight(text, zone, 1) - timedelta.resolution if _DATE.fullmatch(text) else _time(text)
+
+
+def _midnight(text: str, zone: tzinfo, later: int) -> datetime:
+    """Return when a day begins, or the day that is some days later; where clocks skip midnight, when they do."""
+    try:
+        day = datetime.fromisoformat(text) + timedelta(days=later)
+        return day.replace(tzinfo=zone).astimezone(UTC)
+    except (ValueError, OverflowError):  # the 30th of February; the last day of the year 9999
+        raise ValueError(f"{text} is not a date: {_WRITTEN}") from None
+
+
+def _time(text: str) -> datetime:
+    try:
+        found = datetime.fromisoformat(text)
+        if found.tzinfo:
+            return found.astimezone(UTC)
+    except (ValueError, OverflowError):
+        raise ValueError(f"{text[:_LONGEST]!r} is neither a date nor a time: {_WRITTEN}") from None
+    raise ValueError(f"{text[:_LONGEST]!r} has no offset: {_WRITTEN}")

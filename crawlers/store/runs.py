@@ -381,6 +381,7 @@ def runs(
     limit: int | None = None,
     jobs: Path | None = None,
     states: Collection[State] = STATES,
+    since: datetime | None = None,
 ) -> list[Run]:
     """Return the runs of one source, or of all: those queued and running, then those that ended last.
 
@@ -393,14 +394,17 @@ def runs(
         limit: the number of runs to return; at most twice as many reports are read, the newest of each source.
         jobs: JOBS_DIR, for the runs that a harvest has queued.
         states: those of the runs to return; unless it is all, every report is read.
+        since: the moment before which runs ended that are left out; those that have not ended are not.
     """
     names = _names(output, source)
     current = _without_report(output, names, source, jobs)
     without = {(run.source, run.run) for run in current}
     latest = _latest()
     found = _candidates(output, names, limit, states, latest)
+    if since:
+        found = [(name, file) for name, file in found if _may_have_ended(output / name / "runs" / file, since)]
     paths = (output / name / "runs" / file for name, file in found if (name, file.removesuffix(".json")) not in without)
-    every = [run for run in chain(current, map(reported, paths)) if run.state in states]
+    every = (run for run in chain(current, map(reported, paths)) if run.state in states and is_since(run, since))
     return sorted(every, key=lambda run: _ended(run, latest), reverse=True)[:limit]
 
 
@@ -441,6 +445,17 @@ def _judged(
             return [(source, f"{run}.json") for source, run in (*waiting, *known)]
     except IndexUnreadableError:
         return None
+
+
+def is_since(run: Run, since: datetime | None) -> bool:
+    """Return whether a run ended at a moment or later, or has not ended; one whose end is not known did."""
+    ended = moment(run.finished or run.started) if run.over and since else None
+    return since is None or ended is None or ended >= since
+
+
+def _may_have_ended(report: Path, since: datetime) -> bool:
+    """Return whether a report, which is not read, may be of a run that ended since: it began or was written since."""
+    return _digits(report.stem) >= _digits(since.isoformat()) or _changed(str(report)) >= int(since.timestamp())
 
 
 def last(output: Path, source: str, *, jobs: Path | None = None) -> Run | None:

@@ -1,16 +1,19 @@
-"""sources.toml as a file: its text and its tables; what a table may have, `crawlers.operate.sources` knows."""
+"""sources.toml as a file: its text, its tables, their time zones; the rest of them `crawlers.operate.sources` knows."""
 
 from __future__ import annotations
 
 import os
 import tomllib
+from datetime import UTC, tzinfo
 from pathlib import Path
 from typing import Any
+from zoneinfo import ZoneInfo, available_timezones
 
-from crawlers.exceptions import SourcesError
+from crawlers.exceptions import SourcesError, hint
 from crawlers.safety import inside
 
 _LARGEST = 10 * 1024 * 1024  # bytes
+_LONGEST = 100  # characters of a name in a message
 
 
 def text(path: Path) -> str:
@@ -48,3 +51,34 @@ def tables(content: str, path: Path) -> dict[str, Any]:
         raise SourcesError(f"{path} has a number with too many digits.") from None
     except RecursionError:
         raise SourcesError(f"{path} is not a list of sources: its tables are nested too deeply.") from None
+
+
+def zone(name: str) -> tzinfo:
+    """Return the time zone of a name.
+
+    Raises:
+        ValueError: there is none on this machine.
+    """
+    try:
+        return UTC if name == "UTC" else ZoneInfo(name)
+    except (KeyError, ValueError, OSError):  # a name that is a path, or a folder's
+        meant = hint(name, available_timezones())
+        raise ValueError(f'{name[:_LONGEST]!r} is not a time zone.{meant} An example is "Europe/Zurich"') from None
+
+
+def zone_of(path: Path, source: str | None) -> tzinfo:
+    """Return the time zone that a date means for a source: that of its schedule.
+
+    Args:
+        path: of sources.toml.
+        source: its name; UTC for all sources, for one that has no zone, and for one that is not listed.
+
+    Raises:
+        SourcesError: the file is there and can't be read, or names a time zone that does not exist.
+    """
+    table = tables(text(path), path).get(source) if source and path.exists() else None
+    name = table.get("timezone") if isinstance(table, dict) else None
+    try:
+        return zone("UTC" if name is None else str(name))
+    except ValueError as error:
+        raise SourcesError(f"[{source}]: timezone: {error}.") from None

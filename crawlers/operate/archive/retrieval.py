@@ -12,7 +12,7 @@ from crawlers.operate.archive.file_names import FileNames
 from crawlers.operate.archive.holdings import CHUNK, StoredFile, unknown
 from crawlers.operate.archive.inventory import pruned
 from crawlers.operate.console import print_error
-from crawlers.records.moment import moment, written
+from crawlers.records.moment import end, written
 from crawlers.safety.redact import safe_line
 from crawlers.store.export.output import target
 from crawlers.store.figures.formatting import date, size
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 
 GAP = 3
 _LONGEST = 5_000  # characters of an address on the terminal
-_A_DAY = len("2026-11-20")
 
 
 def get(holdings: Holdings, names: list[str], opts: argparse.Namespace) -> int:
@@ -54,20 +53,18 @@ def get(holdings: Holdings, names: list[str], opts: argparse.Namespace) -> int:
 
 
 def _moment(text: str | None) -> str | None:
-    """Return the moment that a date means: its end, if it is a day.
+    """Return the moment that ``--at`` means: the end of a day, in UTC, since several sources may have a file.
 
     Raises:
-        ArchiveError: it is not a date.
+        ArchiveError: it is neither a date nor a time with its offset.
 
     >>> _moment("2026-11-20"), _moment("2026-11-20T10:00:00+01:00")
     ('2026-11-20T23:59:59.999Z', '2026-11-20T09:00:00.000Z')
     """
-    if text is None:
-        return None
-    found = moment(f"{text}T23:59:59.999" if len(text) == _A_DAY else text)
-    if found is None:
-        raise ArchiveError(f"--at {text!r} is not a date: write it as 2026-11-20 or 2026-11-20T10:00.")
-    return written(found, "milliseconds")
+    try:
+        return None if text is None else written(end(text), "milliseconds")
+    except ValueError as error:
+        raise ArchiveError(f"--at {error}.") from None
 
 
 def _check(name: str, found: list[Held], at: str | None) -> None:

@@ -8,6 +8,7 @@ import os
 import sys
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import asdict
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -39,7 +40,7 @@ class Command(ProjectCommand):
     takes_empty_store = True
     verbs: Mapping[str, Verb] = {"show": Verb("", (), 1, 1)}
 
-    takes = "[NAME] [--failed | --status STATE,...] [--limit N] [--json] | show NAME|RUN [--json]"
+    takes = "[NAME] [--failed | --status STATE,...] [--since DATE] [--limit N] [--json] | show NAME|RUN [--json]"
     summary = "List the runs of each source, or show one"
     description = (
         "List the runs of all sources, or of the named one: pending and running ones first, then the newest. "
@@ -51,7 +52,10 @@ class Command(ProjectCommand):
 
     def add_options(self, parser: argparse.ArgumentParser) -> None:
         super().add_options(parser)
-        parser.add_argument("--limit", default="20", metavar="N", help="maximum number of runs (default: 20; 0: all)")
+        parser.add_argument(
+            "--limit", metavar="N", help="maximum number of runs (default: 20, with --since all; 0: all)"
+        )
+        parser.add_argument("--since", metavar="DATE", help="only runs that ended since then, or have not ended")
         parser.add_argument("--failed", action="store_true", help=f"only runs that are {', '.join(_FAILED)}")
         parser.add_argument("--status", metavar="STATE,...", help=f"only runs in these states: {', '.join(STATES)}")
         parser.add_argument("--queue", metavar="URL", help="with the crawls that wait there (default: QUEUE)")
@@ -75,12 +79,20 @@ class Command(ProjectCommand):
             raise self.misuse(self.usage(args))
         states = _states(opts)
         queued = self._queued(opts, args) if "pending" in states else []
-        found = queued + self._runs(args[0] if args else None, _limit(opts.limit), states, is_known=bool(queued))
+        source = args[0] if args else None
+        since, limit = self.moment("--since", opts.since, source), _limit(opts.limit or ("0" if opts.since else "20"))
+        found = queued + self._runs(source, limit, states, since, is_known=bool(queued))
         if opts.json:
             return [json.dumps([_plain(run) for run in found], indent=2)]
         if not found:
-            return [f"{self.output} has no runs yet." if states == STATES else "No run is in these states."]
+            return [self._none(states, opts.since)]
         return table([_HEADING, *map(_row, found)], colours=self.colours)
+
+    def _none(self, states: Collection[State], since: str | None) -> str:
+        which = "" if states == STATES else " in these states"
+        if since:
+            return f"No run{which} has ended since {since}."
+        return "No run is in these states." if which else f"{self.output} has no runs yet."
 
     def _queued(self, opts: argparse.Namespace, sources: Collection[str]) -> list[Run]:
         """Return the crawls that wait in the queue, if there is one."""
@@ -92,9 +104,15 @@ class Command(ProjectCommand):
         return [Run(source=job.source, run=None, state="pending", where="the queue") for job in waiting]
 
     def _runs(
-        self, source: str | None, limit: int | None, states: Collection[State], *, is_known: bool = False
+        self,
+        source: str | None,
+        limit: int | None,
+        states: Collection[State],
+        since: datetime | None,
+        *,
+        is_known: bool = False,
     ) -> list[Run]:
-        found = runs(self.output, source, limit=limit, jobs=self.jobs, states=states)
+        found = runs(self.output, source, limit=limit, jobs=self.jobs, states=states, since=since)
         if source and not (found or is_known) and not runs(self.output, source, limit=1, jobs=self.jobs):
             known = sources(self.output)
             meant, names = hint(source, known), ", ".join(known) or "none"

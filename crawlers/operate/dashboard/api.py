@@ -1,6 +1,6 @@
 """The read-only JSON API, below /api/: a function answers each path, and describes it for OpenAPI.
 
-Its sources, runs and datasets come a page at a time.
+Its lists come a page at a time.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ import heapq
 import json
 import re
 import sqlite3
+import sys
 from collections.abc import Callable
 from functools import partial
 from inspect import cleandoc
@@ -31,6 +32,11 @@ from crawlers.operate.dashboard.schema import (
     DatasetsPage,
     DatasetSummary,
     Error,
+    ErrorLine,
+    Errors,
+    FailuresPage,
+    Flaw,
+    Flaws,
     Found,
     FoundDataset,
     OneDataset,
@@ -53,39 +59,52 @@ from crawlers.operate.dashboard.schema import (
     required_of,
 )
 from crawlers.operate.dashboard.site import Site
+from crawlers.operate.dashboard.tail import Wanted
+from crawlers.operate.dashboard.tail import newest as newest_errors
 from crawlers.operate.sources.listing import AllSources
+from crawlers.records.moment import moment
 from crawlers.safety import strict_json
 from crawlers.safety.redact import one_line, redact
+from crawlers.signals import KINDS
 from crawlers.store.figures.runs import key, newest
 from crawlers.store.index.columns import LISTS
+from crawlers.store.index.flaws import standing
 from crawlers.store.index.search import search as find
+from crawlers.store.lines import Budget
+from crawlers.store.runs import is_since
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from flask import Flask
 
     from crawlers.operate.dashboard.site import Site
+    from crawlers.operate.dashboard.tail import Place
+    from crawlers.store.figures.runs import Key
+    from crawlers.store.runs import Run as StoredRun
 
 
 def sources(site: Site, asked: Page) -> Sources:
     """List the sources, those of sources.toml and those that are only on disk."""
     (after,) = position(asked.after, tuple[str]) if asked.after else ("",)
     with site.index() as db:
-        known = _all(site, db)
-        names = list(islice((name for name in known.names if name > after), asked.limit + 1))
-        found = [Source.from_fields(SimpleNamespace(**row)) for row in known.described(names[: asked.limit])]
+        names = list(islice((name for name in _all(site, db).names if name > after), asked.limit + 1))
+        found = list(described(site, db, names[: asked.limit]))
     more = cursor(names[asked.limit - 1]) if len(names) > asked.limit else None
     return Sources(sources=found, next=next_page("/api/sources", asked, more))
+
+
+def described(site: Site, db: sqlite3.Connection, names: list[str] | None = None) -> Iterator[Source]:
+    """Yield some sources, or all."""
+    return (Source.from_fields(SimpleNamespace(**row)) for row in _all(site, db).described(names))
 
 
 def source(site: Site, asked: OneSource) -> Source:
     """Describe a source."""
     with site.index() as db:
-        known = _all(site, db)
-        check(asked.source, known.names)
-        (row,) = known.described([asked.source])
-    return Source.from_fields(SimpleNamespace(**row))
+        check(asked.source, _all(site, db).names)
+        (found,) = described(site, db, [asked.source])
+    return found
 
 
 def check(name: str, names: Iterable[str]) -> None:
@@ -103,25 +122,109 @@ def _all(site: Site, db: sqlite3.Connection) -> AllSources:
 
 
 def runs(site: Site, asked: RunsPage) -> Runs:
-    """List the runs, those that started last first."""
+    """List the runs, those that started last first; `since` leaves out those that ended before."""
     before = position(asked.after, tuple[str, str, str]) if asked.after else None
-    at_work = site.unfinished(asked.source or None)
-    known = {(run.source, run.run) for run in at_work}
-    current = (run for run in at_work if asked.status in (UNSET, run.state) and (before is None or key(run) < before))
     with site.index() as db:
-        if asked.source:
-            check(asked.source, {*_all(site, db).names, *(run.source for run in at_work)})
-        ended = newest(db, asked.source or None, asked.status or None, before)
-        others = (run for run in ended if (run.source, run.run) not in known)
-        both = heapq.merge(sorted(current, key=key, reverse=True), others, key=key, reverse=True)
-        found = list(islice(both, asked.limit + 1))
+        found = list(islice(chosen_runs(site, db, asked, before), asked.limit + 1))
     more = cursor(*key(found[asked.limit - 1])) if len(found) > asked.limit else None
     return Runs(runs=[Run.from_fields(run) for run in found[: asked.limit]], next=next_page("/api/runs", asked, more))
+
+
+def chosen_runs(site: Site, db: sqlite3.Connection, asked: Any, before: Key | None = None) -> Iterator[StoredRun]:
+    """Yield the runs that a question is about.
+
+    Args:
+        asked: a `RunsPage`, or one without pages.
+        before: the run after which the list goes on.
+    """
+    at_work = site.unfinished(asked.source or None)
+    if asked.source:
+        check(asked.source, {*_all(site, db).names, *(run.source for run in at_work)})
+    since = _since(site, asked)
+    known = {(run.source, run.run) for run in at_work}
+    wanted = (run for run in at_work if asked.status in (UNSET, run.state) and is_since(run, moment(since)))
+    current = (run for run in wanted if before is None or key(run) < before)
+    ended = newest(db, asked.source or None, asked.status or None, before, since)
+    others = (run for run in ended if (run.source, run.run) not in known)
+    return heapq.merge(sorted(current, key=key, reverse=True), others, key=key, reverse=True)
 
 
 def run(site: Site, asked: OneRun) -> Run:
     """Describe a run."""
     return Run.from_fields(stored(site, asked.source, asked.run))
+
+
+def errors(site: Site, asked: FailuresPage) -> Errors:
+    """List the errors of all runs, the newest first; `since` leaves out older ones."""
+    after, budget = position(asked.after, tuple[str, str, int]) if asked.after else None, Budget(sys.maxsize)
+    with site.index() as db:
+        lines = list(islice(chosen_errors(site, db, asked, budget, after), asked.limit + 1))
+    more = cursor(*lines[asked.limit - 1][0]) if len(lines) > asked.limit else None
+    return Errors(
+        errors=[error for _, error in lines[: asked.limit]],
+        unread=sorted(budget.damaged),
+        next=next_page("/api/errors", asked, more),
+    )
+
+
+def chosen_errors(
+    site: Site, db: sqlite3.Connection, asked: Any, budget: Budget, after: Place | None = None
+) -> Iterator[tuple[Place, ErrorLine]]:
+    """Yield the errors that a question is about, each with where it stands.
+
+    Args:
+        asked: a `FailuresPage`, or one without pages.
+        budget: notes the sources whose errors can't be read.
+        after: the error after which the list goes on.
+    """
+    names, wanted = _sources(site, db, asked), Wanted(asked.kind or "", asked.run or "", _since(site, asked))
+    for place, line in newest_errors(site.output, names, wanted, budget, after):
+        numbers = {name: line[name] if type(line[name]) is int else None for name in ("http_status", "attempts")}
+        texts = {name: None if value is None else redact(str(value)) for name, value in line.items()}
+        yield place, ErrorLine.from_fields(SimpleNamespace(**{**texts, **numbers}))
+
+
+def flaws(site: Site, asked: FailuresPage) -> Flaws:
+    """List the flaws that stand, by source and dataset; `since` leaves out those that appeared before."""
+    after = position(asked.after, tuple[str, str, str, str, str]) if asked.after else None
+    with site.index() as db:
+        found = list(islice(chosen_flaws(site, db, asked, after), asked.limit + 1))
+    more = cursor(*map(str, found[asked.limit - 1][:5])) if len(found) > asked.limit else None
+    return Flaws(flaws=[as_flaw(row) for row in found[: asked.limit]], next=next_page("/api/flaws", asked, more))
+
+
+def chosen_flaws(
+    site: Site, db: sqlite3.Connection, asked: Any, after: tuple[str, ...] | None = None
+) -> Iterator[sqlite3.Row]:
+    """Yield the flaws that a question is about.
+
+    Args:
+        asked: a `FailuresPage`, or one without pages.
+        after: the flaw after which the list goes on.
+    """
+    _sources(site, db, asked)
+    source, run, kind, since = asked.source or None, asked.run or None, asked.kind or None, _since(site, asked)
+    return standing(db, source, run=run, kind=kind, since=since, after=after or ("",) * 5)
+
+
+def as_flaw(row: sqlite3.Row) -> Flaw:
+    """Return a row of the index; what is empty is null."""
+    known = {name: redact(value) if value else None for name, value in dict(row).items()}
+    return Flaw.from_fields(SimpleNamespace(**known))
+
+
+def _sources(site: Site, db: sqlite3.Connection, asked: Any) -> list[str]:
+    """Return the sources that a question is about; its source and its kind must exist."""
+    if asked.kind and asked.kind not in KINDS:
+        raise BadRequest(f"There is no kind {one_line(asked.kind, 100)!r}.{hint(asked.kind, KINDS)}")
+    names = _all(site, db).names
+    if asked.source:
+        check(asked.source, names)
+    return [asked.source] if asked.source else names
+
+
+def _since(site: Site, asked: Any) -> str:
+    return site.since(asked.since or "", asked.source or "")
 
 
 _DEEPEST = 2000
@@ -130,7 +233,7 @@ _PAGE = """
     SELECT source, dataset_id, title, name, publisher, coalesce(data_modified, modified, issued) AS modified,
         formats, file, withdrawn
     FROM datasets WHERE (source, dataset_id) > (:after_source, :after_id) {only}{current}
-    ORDER BY source, dataset_id LIMIT :limit
+    ORDER BY source, dataset_id
 """
 _DATASET = "SELECT * FROM datasets WHERE source = ? AND dataset_id = ?"
 _RESOURCES = "SELECT * FROM resources WHERE source = ? AND dataset_id = ? ORDER BY position LIMIT 1000"
@@ -141,18 +244,37 @@ _ADDRESSES = ("metadata_url", "landing_page", "url")
 
 def datasets(site: Site, asked: DatasetsPage) -> Datasets:
     """List the datasets, by source and id."""
-    after_source, after_id = position(asked.after, tuple[str, str]) if asked.after else (asked.source or "", "")
+    after = position(asked.after, tuple[str, str]) if asked.after else None
+    with site.index() as db:
+        rows = list(islice(chosen_datasets(site, db, asked, after), asked.limit + 1))
+    shown = [as_summary(row) for row in rows[: asked.limit]]
+    more = cursor(shown[-1].source, shown[-1].dataset_id) if len(rows) > asked.limit else None
+    return Datasets(datasets=shown, next=next_page("/api/datasets", asked, more))
+
+
+def chosen_datasets(
+    site: Site, db: sqlite3.Connection, asked: Any, after: tuple[str, str] | None = None
+) -> Iterator[sqlite3.Row]:
+    """Yield the datasets that a question is about.
+
+    Args:
+        asked: a `DatasetsPage`, or one without pages.
+        after: source and id of the dataset after which the list goes on.
+    """
+    if asked.source:
+        check(asked.source, _all(site, db).names)
     query = _PAGE.format(
         only="AND source = :source" if asked.source else "", current="" if asked.withdrawn else " AND NOT withdrawn"
     )
+    after_source, after_id = after or (asked.source or "", "")
     words = {"source": asked.source or None, "after_source": after_source, "after_id": after_id}
-    with site.index() as db:
-        if asked.source:
-            check(asked.source, _all(site, db).names)
-        rows = db.execute(query, words | {"limit": asked.limit + 1}).fetchall()
-    shown = [DatasetSummary.from_fields(_read(dict(row))) for row in rows[: asked.limit]]
-    more = cursor(shown[-1].source, shown[-1].dataset_id) if len(rows) > asked.limit else None
-    return Datasets(datasets=shown, next=next_page("/api/datasets", asked, more))
+    return iter(db.execute(query, words))
+
+
+def as_summary(row: sqlite3.Row) -> DatasetSummary:
+    """Return a row of the index."""
+    found: DatasetSummary = DatasetSummary.from_fields(_read(dict(row)))
+    return found
 
 
 def dataset(site: Site, asked: OneDataset) -> Dataset:
@@ -204,7 +326,7 @@ def _redacted(value: str | dict[str, str]) -> str | dict[str, str]:
     return redact(value) if isinstance(value, str) else {name: redact(text) for name, text in value.items()}
 
 
-VERSION = "1.0.0"  # of the API: the first number changes if a field or a path goes away
+VERSION = "1.1.0"  # of the API: the first number changes if a field or a path goes away
 ROOT = "/api/"
 DESCRIPTION = "/api/openapi.json"
 PATHS: dict[str, Callable[..., Answer]] = {
@@ -212,6 +334,8 @@ PATHS: dict[str, Callable[..., Answer]] = {
     "/api/sources/{source}": source,
     "/api/runs": runs,
     "/api/runs/{source}/{run}": run,
+    "/api/errors": errors,
+    "/api/flaws": flaws,
     "/api/datasets": datasets,
     "/api/datasets/{source}": dataset,
     "/api/datasets/{source}/{id}": dataset,
@@ -232,7 +356,7 @@ def add_to(app: Flask, site: Site) -> None:
     for path, answer in PATHS.items():
         rule = _NAMED.sub(lambda name: f"<path:{name[1]}>" if name[1] == "id" else f"<{name[1]}>", path)
         _add(app, rule, partial(_answered, site, answer))
-    _add(app, DESCRIPTION, lambda: as_json(description()))
+    _add(app, DESCRIPTION, lambda: site.conditional(as_json(description())))
     for rule in (ROOT, f"{ROOT}<path:_>"):
         _add(app, rule, _unknown)
 
@@ -265,7 +389,7 @@ def _add(app: Flask, rule: str, view: Callable[..., Response]) -> None:
 
 
 def _answered(site: Site, answer: Callable[..., Answer], **named: str) -> Response:
-    return as_json(answer(site, read(_question(answer), named, request.args)))
+    return site.conditional(as_json(answer(site, read(_question(answer), named, request.args))))
 
 
 def _unknown(_: str = "") -> NoReturn:

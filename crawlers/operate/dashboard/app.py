@@ -12,7 +12,7 @@ from flask import Flask, Response, request
 from werkzeug.exceptions import BadRequest, HTTPException, InternalServerError, MethodNotAllowed
 
 from crawlers.exceptions import FiguresError, IndexUnreadableError, SourcesError
-from crawlers.operate.dashboard import api, datasets, files, runs, sources
+from crawlers.operate.dashboard import api, datasets, files, runs, sources, tables
 from crawlers.operate.dashboard.schema import Error
 from crawlers.operate.dashboard.site import Site
 from crawlers.operate.report.report import SCRIPT
@@ -140,6 +140,7 @@ def _add_pages(made: Flask, site: Site) -> None:
     for rule, page in _PAGES.items():
         made.add_url_rule(rule, rule, partial(page, site), methods=["GET"], provide_automatic_options=False)
     api.add_to(made, site)
+    tables.add_to(made, site)
     for error, answer in _ERRORS.items():
         made.register_error_handler(error, partial(answer, site))
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 from contextlib import ExitStack
-from tempfile import SpooledTemporaryFile
 from typing import TYPE_CHECKING, Any
 
 from flask import Response, abort, request
@@ -14,6 +13,7 @@ from werkzeug.wsgi import FileWrapper
 from crawlers.exceptions import OutputError
 from crawlers.operate.dashboard import addresses
 from crawlers.operate.dashboard.addresses import Paging, some
+from crawlers.operate.dashboard.tables import download
 from crawlers.store.figures.files import Filter, broken_links, last_copies, write_csv
 from crawlers.store.figures.files import files as figures
 from crawlers.store.figures.formatting import natural
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
 
 _ON_A_PAGE = 50
-_IN_MEMORY = 1024 * 1024  # bytes of a file to download
 _BLOCK = 64 * 1024  # bytes
 _CATALOGUES = "SELECT DISTINCT catalogue FROM (SELECT substr(source, 12) AS catalogue FROM captures_read)"
 
@@ -51,19 +50,9 @@ def files(site: Site) -> str:
 
 
 def files_as_csv(site: Site) -> Response:
-    """Return the last copies and broken links that the page shows, all of them, as a file to download.
-
-    They are read before the first is sent: a slow browser would keep index.sqlite-wal from being emptied.
-    """
-    with ExitStack() as unsent:
-        file = unsent.enter_context(SpooledTemporaryFile(_IN_MEMORY))
-        with site.index() as db:
-            file.writelines(write_csv(db, _wanted(_words())))
-        file.seek(0)
-        answer = Response(FileWrapper(file, _BLOCK), mimetype="text/csv", direct_passthrough=True)
-        answer.headers["Content-Disposition"] = 'attachment; filename="broken-links.csv"'
-        unsent.pop_all()  # the server closes it after the last block
-    return answer
+    """Return the last copies and broken links that the page shows, all of them, as a file to download."""
+    with site.index() as db:
+        return download(site, "broken-links.csv", write_csv(db, _wanted(_words())))
 
 
 def _figures(site: Site, wanted: Filter) -> dict[str, Any] | None:

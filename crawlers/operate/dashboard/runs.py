@@ -11,11 +11,12 @@ from crawlers.exceptions import IndexUnreadableError, RunError
 from crawlers.operate.dashboard import addresses
 from crawlers.operate.dashboard.addresses import Paging, live, some
 from crawlers.operate.dashboard.tail import MOST, Wanted, log_end, newest, of_run, warnings
+from crawlers.records.moment import moment
 from crawlers.signals import FLAWS, KINDS
 from crawlers.store.figures.runs import indexed, reported
 from crawlers.store.lines import Budget
 from crawlers.store.run_text import looks
-from crawlers.store.runs import State, find, items
+from crawlers.store.runs import State, find, is_since, items
 
 if TYPE_CHECKING:
     from crawlers.operate.dashboard.site import Site
@@ -28,13 +29,16 @@ _FAILED_SHOWN = 10
 
 def runs(site: Site) -> str:
     """Return the page of the list of runs."""
-    words = {name: addresses.text(request.args, name) for name in ("source", "state")}
+    words = {name: addresses.text(request.args, name) for name in ("source", "state", "since")}
     number = addresses.page_number(request.args)
+    since = site.since(words["since"], words["source"])
     at_work = [run for run in site.unfinished(words["source"] or None) if words["state"] in ("", run.state)]
+    at_work = [run for run in at_work if is_since(run, moment(since))]
     with site.index() as db:
         sources = site.sources(db)
         known = {(run.source, run.run) for run in at_work}
-        rows, more = some(reported(db, words, number * _ON_A_PAGE + len(known) + 1, known), number, _ON_A_PAGE)
+        found = reported(db, words, number * _ON_A_PAGE + len(known) + 1, known, since)
+        rows, more = some(found, number, _ON_A_PAGE)
     return site.render(
         "runs.html",
         page="runs",
@@ -55,7 +59,8 @@ def run(site: Site, source: str, name: str) -> str:
     written, more = some((item for item in items(run) if item.status != "failed"), number, _ON_A_PAGE)
     described = site.described((source, item.dataset_id) for item in written if item.dataset_id)
     budget = Budget(MOST)
-    lines = of_run(run, budget) if run.folder else newest(site.output, [source], Wanted(run=name), budget)
+    others = (line for _, line in newest(site.output, [source], Wanted(run=name), budget))
+    lines = of_run(run, budget) if run.folder else others
     failed, _ = some(lines, 1, _FAILED_SHOWN)
     return site.render(
         "run.html",
@@ -91,13 +96,14 @@ def stored(site: Site, source: str, name: str) -> Run:
 
 def errors(site: Site) -> str:
     """Return the page of the error lines."""
-    words = {name: addresses.text(request.args, name) for name in ("kind", "source", "run")}
+    words = {name: addresses.text(request.args, name) for name in ("kind", "source", "run", "since")}
+    since = site.since(words["since"], words["source"])
     with site.index() as db:
         sources = site.sources(db)
     number, budget = addresses.page_number(request.args), Budget(MOST)
     named = [name for name in sources if words["source"] in ("", name)]
-    lines = newest(site.output, named, Wanted(words["kind"], words["run"]), budget)
-    rows, more = some(lines, number, _ON_A_PAGE)
+    wanted = Wanted(words["kind"], words["run"], since)
+    rows, more = some((line for _, line in newest(site.output, named, wanted, budget)), number, _ON_A_PAGE)
     return site.render(
         "errors.html",
         page="errors",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
-from typing import TYPE_CHECKING, Annotated, Any, Self, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, Self, TypeVar, cast
 
 import msgspec
 from msgspec import UNSET, Meta, Struct, UnsetType
@@ -87,6 +87,67 @@ class Runs(Answer):
 
     runs: list[Run]
     next: Next
+
+
+class ErrorLine(Answer):
+    """A line of errors.jsonl, without credentials: something is missing because of a failure."""
+
+    source: str
+    time: str
+    run: str | None
+    stage: Annotated[str | None, Meta(description="start, list, fetch, parse or write.")]
+    kind: str | None
+    url: str | None
+    http_status: int | None
+    attempts: int | None
+    dataset_id: str | None
+    dataset_name: str | None
+    resource_id: str | None
+    error: Annotated[str | None, Meta(description="A sentence: what happened.")]
+
+
+class Errors(Answer):
+    """A page of errors of all runs, the newest first."""
+
+    errors: list[ErrorLine]
+    unread: Annotated[list[str], Meta(description="The sources whose errors.jsonl can't be read: it is damaged.")]
+    next: Next
+
+
+class Flaw(Answer):
+    """A flaw that stands: a record is kept, and a part of it could not be read."""
+
+    source: str
+    dataset_id: Annotated[str | None, Meta(description="Null if it is a flaw of the source itself.")]
+    resource_id: str | None
+    field: str | None
+    kind: str
+    time: Annotated[str, Meta(description="When it appeared.")]
+    run: Annotated[str, Meta(description="The run in which it appeared.")]
+    dataset_name: str | None
+    dataset_title: str | None
+    url: str | None
+    error: Annotated[str | None, Meta(description="A sentence: what could not be read.")]
+
+
+class Flaws(Answer):
+    """A page of the flaws that stand, by source, dataset, resource and field."""
+
+    flaws: list[Flaw]
+    next: Next
+
+
+class Document(Answer):
+    """A document that a run wrote or marked."""
+
+    time: str
+    status: Annotated[str, Meta(description="new, updated, withdrawn or restored.")]
+    kind: str | None
+    dataset_id: str | None
+    resource_id: str | None
+    title: str | None
+    file: str | None
+    url: str | None
 
 
 class Source(Answer):
@@ -203,6 +264,15 @@ Values = TypeVar("Values", bound=tuple[Any, ...])
 
 Name = Annotated[str, Meta(description="the name of a source", max_length=300)]
 Status = Annotated[State, Meta(description="a state of a run: complete, incomplete, running ...")]
+Since = Annotated[
+    str,
+    Meta(
+        description="a date, in the source's time zone or, of all sources, in UTC; or a time with its offset",
+        max_length=100,
+    ),
+]
+RunName = Annotated[str, Meta(description="the name of a run", max_length=300)]
+KindName = Annotated[str, Meta(description="a kind of errors or flaws: http, timeout ...", max_length=100)]
 Limit = Annotated[int, Meta(description="how many there are on a page, from 1 to 1000", ge=1, le=1000)]
 After = Annotated[str, Meta(description="where the page begins, as `next` of the page before has it", max_length=3000)]
 
@@ -229,13 +299,23 @@ class RunsPage(Page):
 
     source: Name | UnsetType = UNSET
     status: Status | UnsetType = UNSET
+    since: Since | UnsetType = UNSET
 
 
 class OneRun(Question):
     """A run."""
 
     source: Name
-    run: Annotated[str, Meta(description="the name of a run", max_length=300)]
+    run: RunName
+
+
+class FailuresPage(Page):
+    """A page of errors, or of flaws."""
+
+    source: Name | UnsetType = UNSET
+    run: RunName | UnsetType = UNSET
+    kind: KindName | UnsetType = UNSET
+    since: Since | UnsetType = UNSET
 
 
 class DatasetsPage(Page):
@@ -260,6 +340,15 @@ class SearchPage(Question):
     withdrawn: Annotated[bool, Meta(description="true to find withdrawn datasets, too, or false")] = False
     limit: Annotated[int, Meta(description="how many there are on a page, from 1 to 100", ge=1, le=100)] = 20
     after: After | UnsetType = UNSET
+
+
+def unpaged(kind: type[Page]) -> type[Question]:
+    """Return the parameters of a list that comes in one piece: those of its pages, but for where a page is."""
+    pages = {field.name for field in msgspec.structs.fields(Page)}
+    fields = (field for field in msgspec.structs.fields(kind) if field.name not in pages)
+    found = [(field.name, field.type, field.default) for field in fields]
+    made = msgspec.defstruct(kind.__name__, found, bases=(Question,), kw_only=True, forbid_unknown_fields=True)
+    return cast("type[Question]", made)
 
 
 def parameters(kind: type[Question]) -> dict[str, dict[str, Any]]:

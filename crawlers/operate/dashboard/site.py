@@ -8,16 +8,20 @@ import time
 from collections import OrderedDict
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 from weakref import WeakValueDictionary
 
+from flask import request
 from jinja2 import ChoiceLoader, Environment, PackageLoader, PrefixLoader
+from werkzeug.exceptions import BadRequest
 
 from crawlers.exceptions import CrawlersError, IndexUnreadableError, OutputError
 from crawlers.operate.dashboard import addresses
 from crawlers.operate.report.report import environment
 from crawlers.operate.sources.listing import with_all
+from crawlers.records.moment import beginning, written
 from crawlers.safety.sqlite import identity
 from crawlers.signals import ADVICE, KINDS
 from crawlers.store.columns import opened
@@ -26,10 +30,13 @@ from crawlers.store.figures.overview import chosen, known, with_status
 from crawlers.store.index import catch_up
 from crawlers.store.index.database import NAME, connect
 from crawlers.store.runs import sources, unfinished
+from crawlers.store.sources_file import zone_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterable, Iterator
     from pathlib import Path
+
+    from flask import Response
 
     from crawlers.archive.blobs import Blobs
     from crawlers.store.columns import Columns
@@ -67,6 +74,7 @@ class Site:
         self.opened: Blobs | None = None
         self.templates = _templates()
         self.remembered = Remembered(output)
+        self.modified = Modified()
         self.file = identity(output / NAME)
 
     @contextmanager
@@ -137,6 +145,39 @@ class Site:
         except (IndexUnreadableError, sqlite3.DatabaseError):
             return set()
 
+    def since(self, text: str, source: str = "") -> str:
+        """Return the moment that ``?since=`` means, in UTC and in milliseconds, as files have it; "" if it is empty.
+
+        Args:
+            text: a date, or a time with its offset, whose plus a browser may have made a blank.
+            source: the one in whose time zone a date is; UTC for all.
+
+        Raises:
+            BadRequest: the text is neither.
+            SourcesError: sources.toml can't be read.
+        """
+        try:
+            zone = zone_of(self.listed, source) if self.listed else UTC
+            return written(beginning(text.replace(" ", "+"), zone), "milliseconds") if text else ""
+        except ValueError as error:
+            raise BadRequest(f"since: {error}.") from None
+
+    def conditional(self, answer: Response, etag: str = "") -> Response:
+        """Return an answer to a program with its version, or 304 if the program has that one.
+
+        Args:
+            etag: the hash of what it has; by default it is computed.
+        """
+        if etag:
+            answer.set_etag(etag)
+        else:
+            answer.add_etag()
+        if changed := self.modified.when(request.full_path, answer.get_etag()[0] or ""):
+            answer.last_modified = changed
+        answer.headers["Cache-Control"] = "private, no-cache"  # it may be kept, and is asked about before it is used
+        answer.make_conditional(request)
+        return answer
+
     def render(self, template: str, **known: Any) -> str:
         """Return a page."""
         return self.templates.get_template(template).render(known)
@@ -181,6 +222,7 @@ OLDEST = 600.0  # seconds: the meaning of "last month" changes with time
 SHARE = 20  # while a crawl writes, a result is used for this multiple of the time it took
 LEAST = 2.0  # seconds that it is used at least
 _ENTRIES = 32
+_ADDRESSES = 1000
 
 
 @dataclass(frozen=True, slots=True)
@@ -240,6 +282,33 @@ class Remembered:
     def _stamp(self) -> tuple[tuple[int, int], ...]:
         """Return the files' times and sizes, which each write changes; SQLite's counter needs an open connection."""
         return tuple(_changed(file) for file in self.files)
+
+
+class Modified:
+    """When what an address answers was found to have changed, for the addresses that were asked for last.
+
+    An answer is made of many files and of the time of day, so no file's time says it.
+    """
+
+    def __init__(self) -> None:
+        self.known: OrderedDict[str, tuple[str, int]] = OrderedDict()
+        self._changing = threading.Lock()
+
+    def when(self, address: str, etag: str, now: float | None = None) -> datetime | None:
+        """Return when an address began to answer this, in whole seconds; ``None`` if it answered more in that second.
+
+        Args:
+            now: in seconds since 1970; by default this moment.
+        """
+        second = int(time.time() if now is None else now)
+        with self._changing:
+            before, since = self.known.pop(address, ("", 0))
+            if etag != before:
+                since = max(second, since + 1)  # no two answers have one time
+            self.known[address] = etag, since
+            while len(self.known) > _ADDRESSES:
+                self.known.popitem(last=False)
+        return datetime.fromtimestamp(since, UTC) if since <= second else None
 
 
 def _changed(file: Path) -> tuple[int, int]:

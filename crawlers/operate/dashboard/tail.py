@@ -6,6 +6,7 @@ import heapq
 import json
 import re
 from dataclasses import dataclass
+from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -108,16 +109,42 @@ MOST = 16 * 1024 * 1024  # bytes that are read for a page, of all sources togeth
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """A filter of error lines; an empty text matches all."""
+    """A filter of error lines; an empty text matches all.
+
+    Args:
+        since: the moment before which lines are left out, as `crawlers.records.moment.written` writes it.
+    """
 
     kind: str = ""
     run: str = ""
+    since: str = ""
 
 
-def newest(output: Path, sources: Iterable[str], wanted: Wanted, budget: Budget) -> Iterator[dict[str, Any]]:
-    """Yield the error lines that match the filter, each with its ``source``."""
-    files = [_read_all(_newest_first(output / source, budget), source, wanted) for source in sources]
-    return heapq.merge(*files, key=lambda line: line["time"], reverse=True)
+Place = tuple[str, str, int]
+"""Where a line stands in the list, which goes down: its time, or an earlier one that a later line has; its source; how
+many lines of both come before it, as a negative number."""
+
+
+def newest(
+    output: Path, sources: Iterable[str], wanted: Wanted, budget: Budget, after: Place | None = None
+) -> Iterator[tuple[Place, dict[str, Any]]]:
+    """Yield the error lines that match the filter, each with its ``source``, and where it stands.
+
+    Args:
+        after: the line after which the list goes on; by default it begins.
+    """
+    files = [_placed(_read_all(_newest_first(output / source, budget), source, wanted), source) for source in sources]
+    merged = heapq.merge(*files, key=itemgetter(0), reverse=True)
+    return (found for found in merged if after is None or found[0] < after)
+
+
+def _placed(lines: Iterable[dict[str, Any]], source: str) -> Iterator[tuple[Place, dict[str, Any]]]:
+    """Yield the lines of a file with places that never go up, though a clock may have gone back."""
+    time, before = "", 0
+    for line in lines:
+        before = before - 1 if time and line["time"] >= time else 0
+        time = min(time, line["time"]) if time else line["time"]
+        yield (time, source, before), line
 
 
 def of_run(run: Run, budget: Budget) -> Iterator[dict[str, Any]]:
@@ -172,6 +199,7 @@ def _read(text: bytes, wanted: Wanted) -> dict[str, Any] | None:
     if not isinstance(line, dict) or not isinstance(line.get("time"), str):
         return None
     fits = wanted.kind in ("", line.get("kind")) and wanted.run in ("", line.get("run"))
+    fits = fits and line["time"] >= wanted.since
     return dict.fromkeys(_FIELDS) | line if fits else None
 
 

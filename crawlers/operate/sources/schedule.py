@@ -7,11 +7,8 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta, tzinfo
-from zoneinfo import ZoneInfo, available_timezones
 
 from cronsim import CronSim, CronSimError
-
-from crawlers.exceptions import hint
 
 WORDS = ("daily", "weekly", "monthly")
 
@@ -103,19 +100,6 @@ def delays(texts: Iterable[str]) -> tuple[timedelta, ...]:
         if delay is None:
             raise ValueError(f'{text[:_LONGEST]!r} is not a number of minutes, hours or days: "30min", "6h", "1d"')
     return tuple(int(delay[1]) * _UNITS[delay[2]] for _, delay in found if delay)
-
-
-def zone(name: str) -> tzinfo:
-    """Return the time zone of a name.
-
-    Raises:
-        ValueError: there is none on this machine.
-    """
-    try:
-        return UTC if name == "UTC" else ZoneInfo(name)
-    except (KeyError, ValueError, OSError):  # a name that is a path, or a folder's
-        meant = hint(name, available_timezones())
-        raise ValueError(f'{name[:_LONGEST]!r} is not a time zone.{meant} An example is "Europe/Zurich"') from None
 
 
 def _occurs(words: list[str]) -> bool:

@@ -25,6 +25,7 @@ from crawlers.publish.datasets import extra_names
 from crawlers.records import curation
 from crawlers.records.toml import Table
 from crawlers.safety.redact import redact
+from crawlers.store.sources_file import zone
 
 Review = Literal["open", "approved", "refused"]
 _OF_ARCHIVES = ("ARCHIVE_", "ALLOWED_PRIVATE_HOSTS", "CONTACT", "DOWNLOAD_TIMEOUT", "FORMS_FILE", "LOG_", "NOTIFY_")
@@ -197,7 +198,7 @@ def _check_arguments(spider: type[CatalogueSpider], found: Source, known: Known)
 
 def _schedule(name: str, table: Table) -> Schedule | None:
     text = table.text("schedule")
-    timezone = _parsed(name, "timezone", schedule.zone, table.text("timezone") or "UTC")
+    timezone = _parsed(name, "timezone", zone, table.text("timezone") or "UTC")
     retry = _parsed(name, "retry", schedule.delays, table.texts("retry"))
     return _parsed(name, "schedule", schedule.parse, text, name, timezone, retry) if text else None
 

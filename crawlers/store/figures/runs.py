@@ -28,6 +28,7 @@ _RUNS = """
         (SELECT group_concat(kind || ' ' || count, ', ') FROM run_errors e
         WHERE e.source = r.source AND e.run = r.run) AS errors
     FROM runs r WHERE (:source = '' OR source = :source) AND (:state = '' OR verdict = :state)
+        AND coalesce(finished, started) >= :since
     ORDER BY started DESC, source LIMIT :limit
 """
 _FOUND = """
@@ -40,6 +41,7 @@ _FOUND = """
 _RUN = f"{_FOUND} WHERE source = ? AND run = ?"
 _NEWEST = f"""
     {_FOUND} WHERE (:source IS NULL OR source = :source) AND (:state IS NULL OR verdict = :state)
+        AND coalesce(finished, started) >= :since
         AND (:started IS NULL OR (started, source, run) < (:started, :before_source, :before_run))
     ORDER BY started DESC, source DESC, run DESC
 """
@@ -64,7 +66,11 @@ Key = tuple[str, str, str]
 
 
 def reported(
-    db: sqlite3.Connection, words: Mapping[str, str], limit: int, current: Collection[tuple[str, str | None]] = ()
+    db: sqlite3.Connection,
+    words: Mapping[str, str],
+    limit: int,
+    current: Collection[tuple[str, str | None]] = (),
+    since: str = "",
 ) -> Iterator[dict[str, Any]]:
     """Yield the runs that have a report, the newest first.
 
@@ -73,8 +79,9 @@ def reported(
         words: ``source`` and ``state``; empty for all.
         limit: the number of runs to look at.
         current: runs to leave out, each a source and a run: those that were resumed and are running.
+        since: the moment before which runs ended that are left out, as `crawlers.records.moment.written` writes it.
     """
-    rows = db.execute(_RUNS, {**words, "limit": limit})
+    rows = db.execute(_RUNS, {**words, "limit": limit, "since": since})
     there = (dict(row) for row in rows if (row["source"], row["run"]) not in current)
     return (row | {"flaws": sum(json.loads(row["flaws"] or "{}").values())} for row in there)
 
@@ -86,7 +93,11 @@ def indexed(db: sqlite3.Connection, source: str, name: str) -> Run | None:
 
 
 def newest(
-    db: sqlite3.Connection, source: str | None = None, state: str | None = None, before: Key | None = None
+    db: sqlite3.Connection,
+    source: str | None = None,
+    state: str | None = None,
+    before: Key | None = None,
+    since: str = "",
 ) -> Iterator[Run]:
     """Yield the runs that have a report, those that started last first.
 
@@ -95,10 +106,11 @@ def newest(
         source: the only source.
         state: the only verdict.
         before: the run after which the list goes on; by default it begins.
+        since: the moment before which runs ended that are left out, as in `reported`.
     """
     started, before_source, before_run = before or (None, None, None)
     words = {"started": started, "before_source": before_source, "before_run": before_run}
-    rows = db.execute(_NEWEST, {"source": source, "state": state, **words})
+    rows = db.execute(_NEWEST, {"source": source, "state": state, "since": since, **words})
     return (_run(dict(row)) for row in rows)
 
 

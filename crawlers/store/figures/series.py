@@ -9,7 +9,9 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from crawlers.store import timeseries
+from crawlers.store.figures.contents import FIELDS
 from crawlers.store.figures.formatting import amount
+from crawlers.store.index.completeness import FIELD
 from crawlers.store.timeseries import TEXTS
 
 if TYPE_CHECKING:
@@ -111,7 +113,7 @@ Row = dict[str, Any]
 SOURCES = 12
 """Charts of sources in a report."""
 _LOOKED_AT = 50
-_PARTS = 5  # formats, or licences, with a line
+_PARTS = 5  # formats, licences or fields with a line
 _CHANGES = {"new": "complete", "updated": "partial", "withdrawn": "failed", "restored": "pending"}
 
 
@@ -151,14 +153,15 @@ def source_charts(db: sqlite3.Connection, source: str) -> Row | None:
     days = timeseries.days(db, source)
     if len(days) < 2:
         return None
-    known = values(db, source, days, ["datasets", "resources", *_CHANGES], [source])
+    known = values(db, source, days, ["datasets", "resources", "flaws", *_CHANGES], [source])
     return {
         "days": [days[0], days[-1]],
         "numbers": [
             _chart(metric.capitalize(), days, {metric: known[metric, source]})
-            for metric in ("datasets", "resources")
-            if known[metric, source]
+            for metric in ("datasets", "resources", "flaws")
+            if any(known[metric, source].values())
         ],
+        "fields": _fields(db, source, days, known["datasets", source]),
         "changes": _changes(days, {metric: known[metric, source] for metric in _CHANGES}),
         "formats": _largest(db, source, days, "format:"),
         "licences": _largest(db, source, days, "license:"),
@@ -174,6 +177,19 @@ def _changes(days: Sequence[str], known: dict[str, dict[str, float]]) -> Columns
             if there:
                 by_day[slot.days[-1]][metric] = sum(there)
     return Columns(days[1:], by_day, _CHANGES)
+
+
+def _fields(db: sqlite3.Connection, source: str, days: Sequence[str], datasets: Values) -> Lines:
+    """Return a line for each of the fields whose completeness changed most: per cent of the datasets."""
+    labels = {f"{FIELD}{name}": label for name, label in FIELDS.items()}
+    found = values(db, source, days, list(labels), [source])
+    shares = {
+        labels[metric]: {day: 100 * count / datasets[day] for day, count in counts.items() if datasets.get(day)}
+        for (metric, _), counts in found.items()
+    }
+    moved = {label: abs(known[max(known)] - known[min(known)]) for label, known in shares.items() if known}
+    most = sorted(filter(moved.__getitem__, moved), key=lambda label: (-moved[label], label))[:_PARTS]
+    return Lines(days, {label: shares[label] for label in most})
 
 
 def _largest(db: sqlite3.Connection, source: str, days: Sequence[str], prefix: str) -> Lines:

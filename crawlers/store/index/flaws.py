@@ -10,7 +10,7 @@ from crawlers.store.index.search import of_datasets
 
 if TYPE_CHECKING:
     import sqlite3
-    from collections.abc import Collection, Iterable, Mapping
+    from collections.abc import Collection, Iterable, Iterator, Mapping
     from pathlib import Path
 
     from crawlers.store.index.database import Database
@@ -28,6 +28,12 @@ _PUT = f"INSERT OR REPLACE INTO flaws (source, {', '.join(_COLUMNS)}) VALUES ({'
 _DROP = "DELETE FROM flaws WHERE source = ? AND dataset_id = ? AND resource_id = ? AND field = ? AND kind = ?"
 _OF = "SELECT dataset_id, resource_id, field, kind FROM flaws WHERE source = ?1 AND dataset_id IN ({ids})"
 _COUNTS = "SELECT kind, count(*) FROM flaws WHERE source = ? GROUP BY kind ORDER BY kind"
+_STANDING = f"""
+SELECT source, {", ".join(_COLUMNS)} FROM flaws
+WHERE (source, {", ".join(_KEY)}) > (:after_source, {", ".join(f":after_{name}" for name in _KEY)}) {{only}}
+    AND (:run IS NULL OR run = :run) AND (:of_kind IS NULL OR kind = :of_kind) AND time >= :since
+ORDER BY source, {", ".join(_KEY)}
+"""  # noqa: S608
 _GONE = """
 SELECT f.dataset_id, f.resource_id, f.field, f.kind FROM flaws f JOIN documents d ON d.source = f.source
 AND d.kind = ?2 AND d.dataset_id = f.dataset_id AND d.resource_id = '' WHERE f.source = ?1 AND d.status = 'withdrawn'
@@ -90,6 +96,31 @@ class Flaws:
     def clear(self) -> None:
         """Forget what has been written."""
         self.waiting.clear()
+
+
+def standing(
+    db: sqlite3.Connection,
+    source: str | None = None,
+    *,
+    run: str | None = None,
+    kind: str | None = None,
+    since: str = "",
+    after: tuple[str, ...] = ("", "", "", "", ""),
+) -> Iterator[sqlite3.Row]:
+    """Yield the flaws that stand, by source, dataset, resource, field and kind.
+
+    Args:
+        db: the index.
+        source: the only source.
+        run: the only run in which they appeared.
+        kind: the only kind.
+        since: the moment before which they appeared that are left out, in UTC and in milliseconds.
+        after: source, dataset id, resource id, field and kind of the flaw after which the list goes on.
+    """
+    names = ("source", *_KEY)
+    query = _STANDING.format(only="AND source = :source" if source else "")
+    given = {f"after_{name}": value for name, value in zip(names, after, strict=True)}
+    yield from db.execute(query, {**given, "source": source, "run": run, "of_kind": kind, "since": since})
 
 
 def key(line: Line) -> Key:
