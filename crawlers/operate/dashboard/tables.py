@@ -37,7 +37,7 @@ from crawlers.operate.dashboard.schema import (
 )
 from crawlers.safety.redact import redact
 from crawlers.signals import OUTCOMES
-from crawlers.store.export.csv import cell
+from crawlers.store.export.tables import cell
 from crawlers.store.lines import Budget
 from crawlers.store.runs import items
 
