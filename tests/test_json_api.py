@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, urlencode
 
 import pytest
-from crawlers.store.export.csv import cell
 from jsonschema import Draft202012Validator
 from openapi_spec_validator import validate
 
 from crawlers.operate.dashboard import app
 from crawlers.operate.dashboard.site import Modified
+from crawlers.store.export.tables import cell
 from tests.conftest import options, scrapy
 from tests.dashboards import ask, dashboard
 from tests.indexed import indexed
