@@ -9,6 +9,7 @@
 - fetching: ``scrapy crawl hdx`` against bare_spider.py and bare_fetch.py, which ask for the same and write it.
 - requests: what a first crawl asks for, and what one asks for when nothing has changed.
 - ledger: bare_queue.py with the ledger against the same with Scrapy's own queues, and the peak of bare_backlog.py.
+- versions: ``scrapy crawl ckan`` of changes, to the same without keeping what is former, and the bytes of that.
 - rerun: what a crawl of the changes asks for, to that of everything.
 - dcat: ``scrapy crawl dcat`` of a catalogue in one file against rdflib, which only parses the same file.
 - dcat-growth: the same crawl of a file ten times as large, its agents and distributions at hand or far away.
@@ -72,6 +73,7 @@ from benchmarks.series import observed_for_years
 from benchmarks.sources import harvested
 from benchmarks.startup import startup
 from benchmarks.table import Row, tell
+from benchmarks.versions import former
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -86,6 +88,7 @@ MEASURES: dict[str, Measure] = {
     "requests": requests,
     "ledger": ledger,
     "rerun": rerun,
+    "versions": former,
     "dcat": parsing,
     "dcat-growth": growth,
     "dcat-pages": paged,

@@ -34,6 +34,8 @@ OUTPUT_STORE_INTERVAL = 30.0  # seconds of a crawl that are lost at most if its 
 OUTPUT_STORE_PATIENCE = 600.0  # seconds without an answer of the store after which a crawl stops
 OUTPUT_LEASE = 60.0  # seconds without a sign of life after which other machines may crawl a source
 VERIFY_DOCUMENTS = False  # True: a crawl compares each document on disk by its SHA-256, and writes again what differs
+VERSIONS = True  # False: the former bytes of documents are not kept
+VERSIONS_KEEP_DAYS = 0  # days that they are kept; 0 = for ever
 FILENAME_SLUG = True  # False: ids only
 FILENAME_SLUG_MAXLEN = 80
 FEED_EXPORT_ENCODING = "utf-8"  # default None, which escapes JSON to ASCII

@@ -97,6 +97,7 @@ class Pipeline:
         self.folder = folder(crawler)
         self.names = Names.from_settings(crawler.settings)
         self.records = report.error_log.records
+        self.former = report.former
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:

@@ -127,12 +127,14 @@ class Documents(Pipeline):
             self.records.settle(reference(item), "failed")
             self.error_log.flaws.note_item(item)
             raise NotWritten(f"{record.file} is kept: the new record may be incomplete")
+        status: Status = "new" if known is None else "restored" if known.status == "withdrawn" else "updated"
+        if known:
+            self.former.keep(key(item), known, status, item)
         self.open_batch.differing[record.file] = key(item)
         with self.error_log.writing(f"{self.folder}/{record.file}"):
             self.writer.write(record.file, body)
             if known and known.file != record.file:  # before the manifest's line: a run killed here writes both again
                 inside.remove(self.folder, known.file)
-        status: Status = "new" if known is None else "restored" if known.status == "withdrawn" else "updated"
         return Stored(file=record.file, status=status, sha256=record.sha256, bytes=len(body))
 
     def _known(self, item: Item, stored: Stored) -> Known:
@@ -280,6 +282,7 @@ class Manifest(Pipeline):
         """Return the entry of a document that stays on disk; without a line if this run wrote it before a kill."""
         if known.status == "withdrawn":
             return Outcome(key(item), known, "withdrawn")
+        self.former.keep(key(item), known, "withdrawn")
         stored = Stored(file=known.file, status="withdrawn", sha256=known.sha256, bytes=known.bytes)
         more = {"reason": reason} | ({"renamed_to": renamed_to} if renamed_to else {})
         line = Line.from_entry(self._line(item, stored) | more)

@@ -10,9 +10,11 @@ import os
 import pickle
 import resource
 import sqlite3
+from collections import Counter
 from contextlib import closing, nullcontext
 from dataclasses import replace
 from functools import partial
+from itertools import pairwise
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -30,8 +32,10 @@ from crawlers.listing.since import why_everything
 from crawlers.records.lazy_dataset import LazyDataset
 from crawlers.safety import inside
 from crawlers.store.comparison import OpenBatch
+from crawlers.store.history import Bodies, between, of_dataset
 from crawlers.store.index.known import Known, Record
 from crawlers.store.lines import JSONLines
+from crawlers.store.versions import Versions
 from pipelines.batches import Batch
 from pipelines.documents import Documents, Manifest, _text
 from tests.conftest import Crawl, json_lines, options, scrapy, slow_but
@@ -45,8 +49,12 @@ RULES = Path(__file__).parent / "rules"
 # A part of it, by itself
 
 
+KEEPS_NOTHING = SimpleNamespace(keep=lambda *_: None)
+
+
 def test_what_is_withdrawn_already_gets_no_second_line():
     manifest = object.__new__(Manifest)
+    manifest.former = KEEPS_NOTHING
     manifest.report, manifest.time = SimpleNamespace(run="2"), "2026-11-24T20:26:08.123Z"
     item = Dataset(source="town", id="a")
     known = Known("datasets/a.json", "0" * 64, 2, None, "new", "1", "1")
@@ -61,6 +69,7 @@ def test_what_is_withdrawn_already_gets_no_second_line():
 def test_what_is_withdrawn_is_so_when_that_is_known_and_not_when_the_last_page_was(tmp_path):
     known, kept = Known("datasets/a.json", "0" * 64, 2, None, "new", "1", "1"), []
     manifest = object.__new__(Manifest)
+    manifest.former = KEEPS_NOTHING
     manifest.report, manifest.time, manifest.folder = SimpleNamespace(run="2"), "2026-11-24T20:26:08.123Z", tmp_path
     manifest.index = SimpleNamespace(source="town", documents=SimpleNamespace(get=lambda *_: known))
     manifest.address, manifest._keep = str, kept.extend
@@ -277,6 +286,21 @@ class DiesAfterTheFlaws(DiesBeforeTheFlaws):
     is_after = True
 
 
+class DiesBeforeAVersion(Dies):
+    place = (Versions, "keep")
+
+
+class DiesAfterAVersion(DiesBeforeAVersion):
+    is_after = True
+
+
+class DiesAmongTheVersions(Dies):
+    """Between a version's bytes and the row that says whose they are."""
+
+    place = (Versions, "_fill")
+    is_after = True
+
+
 def named(component):
     return component if isinstance(component, str) else f"{component.__module__}.{component.__qualname__}"
 
@@ -488,6 +512,67 @@ def test_a_kill_repeats_no_flaw_that_is_gone(output, notes, tmp_path, has_job):
     assert (dead.returncode, done.code, done.report["flaws"]) == (9, 0, {"missing_value": 20})
     told = [(flaw["dataset_id"], flaw["status"]) for flaw in done.flaws]
     assert len(told) == len({*told}) == 60
+
+
+BORDERS = (
+    *(DiesBeforeTheFiles, DiesBeforeAVersion, DiesAmongTheVersions, DiesAfterAVersion, DiesAmongTheFiles),
+    *(DiesBeforeTheLines, DiesBeforeTheLedger, DiesAfterTheLedger),
+)
+
+
+def _retitle(site, number):
+    site.datasets[number]["title"] = f"Another {number}"
+
+
+EDITED = {
+    "ckan": (OddPortal, CATALOGUES["ckan"][1], _retitle, ["title"]),
+    "dcat": (*CATALOGUES["dcat"], lambda site, number: site.change(f"d{number:04}"), ["title", "modified"]),
+}
+"""As above, how a dataset is edited, and which fields that changes."""
+
+
+def has_all_versions(folder):
+    """Return whether each line's bytes are there, and each former one's row once; whatever became of the crawl."""
+    lines = [
+        version for one in sorted({each.key[1] for each in between(folder)}) for version in of_dataset(folder, one)
+    ]
+    with Bodies(folder) as bodies:
+        assert all(bodies.body(version) is not None for version in lines)
+        former = Counter(bodies.versions.db.execute("SELECT dataset_id, run FROM former")) if bodies.versions.db else {}
+    followed = [one for one, later in pairwise(lines) if one.key == later.key]
+    assert set(former.values()) <= {1}
+    assert {(one.key[1], one.run) for one in followed} <= former.keys()
+    return len(former) == len(followed)
+
+
+@pytest.mark.parametrize("kind", slow_but("ckan".__eq__, ["ckan", "dcat"]))
+@pytest.mark.parametrize(
+    "job", [pytest.param({}, marks=pytest.mark.slow, id="again"), pytest.param({"JOBDIR": "job"}, id="resumed")]
+)
+@pytest.mark.parametrize("component", BORDERS, ids=lambda component: component.__name__)
+def test_a_version_is_there_before_its_document_is_replaced_and_once(output, notes, component, job, kind):
+    tmp_path = output.parent
+    job = {name: str(tmp_path / value) for name, value in job.items()}
+    chosen = with_(notes, own("EXTENSIONS", **{component.__name__: 0}), job)
+    start, argument, edit, changed = EDITED[kind]
+    with start() as site:
+        words = options(output, {}, **argument(site, tmp_path))
+        assert scrapy("crawl", kind, *words).returncode == 0
+        folder = output / "127.0.0.1"
+        assert not (folder / "versions.sqlite").exists(), "nothing is former yet"
+        for number in range(20):
+            edit(site, number)
+        words = options(output, chosen, **argument(site, tmp_path))
+        assert scrapy("crawl", kind, *words).returncode == 9
+        has_all_versions(folder)
+        ran = scrapy("crawl", kind, *words)
+    done = Crawl(ran.returncode, ran.stderr, folder)
+    assert (done.code, done.report["verdict"]) == (0, "complete")
+    assert Counter(line["status"] for line in done.manifest) == {"new": 40, "updated": 20}
+    assert has_all_versions(folder)
+    with Bodies(folder) as bodies:
+        fields = [(version.status, bodies.fields(version)) for version in between(folder)]
+    assert all(found == (None if status == "new" else changed) for status, found in fields)
 
 
 def changing(title):

@@ -27,8 +27,10 @@ from crawlers.operate.sources.folders import STEPS, Renaming
 from crawlers.operate.sources.source import project
 from crawlers.safety.locks import is_crawled
 from crawlers.store.folder import lock
+from crawlers.store.history import Bodies, between
 from crawlers.store.index import catch_up
 from crawlers.store.runs import Run, runs
+from crawlers.store.versions import Versions
 from tests import forked
 from tests.captured import look, written
 from tests.conftest import FAST, ROOT, command, json_lines, scrapy
@@ -380,6 +382,7 @@ def harvested(place: Place) -> Iterator[Place]:
 def test_renamed_with_all_that_it_has(harvested: Place) -> None:
     place, before = harvested, rows(harvested.output, "a")
     (place.output / "a" / "memory.json").write_text('{"public": ["example.org"]}')
+    Versions.writing(place.output / "a").close()
     documents = files(place.output / "a" / "datasets")
     assert len(documents) == 4
     place.sources("rename", "a", "b.b")
@@ -387,6 +390,7 @@ def test_renamed_with_all_that_it_has(harvested: Place) -> None:
     assert (list(tables), tables["archive-of-b.b"]["arguments"]) == (["b.b", "archive-of-b.b"], {"of": "b.b"})
     assert place.path.read_text().startswith("# Ours\n[")
     assert files(place.output / "b.b" / "datasets") == documents
+    assert (place.output / "b.b" / "versions.sqlite").exists()
     assert (place.output / "b.b" / "memory.json").read_text() == '{"public": ["example.org"]}'
     names = {path.name for folder in (place.output, place.jobs, place.folder / "logs") for path in folder.iterdir()}
     assert names & {"a", "a.lock", "archive-of-a"} == set()
@@ -558,6 +562,8 @@ def test_attached(moved: tuple[Place, Portal, dict[str, str]]) -> None:
     assert (run.counts["updated"], run.counts["unchanged"]) == (4, 8)
     run = crawl(place, portal)
     assert (run.counts["updated"], run.counts["unchanged"]) == (0, 12)
+    with Bodies(folder) as bodies:
+        assert all(bodies.body(version) is not None for version in between(folder))
 
 
 @pytest.mark.parametrize("kept", [1, 4])

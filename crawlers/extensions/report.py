@@ -20,6 +20,7 @@ from crawlers import signals
 from crawlers.components.ledger import Job
 from crawlers.exceptions import JobError
 from crawlers.extensions.error_log import ErrorLog, now
+from crawlers.extensions.versions import Former
 from crawlers.listing.crawl import RunState
 from crawlers.records import moment
 from crawlers.safety import inside, strict_json
@@ -167,6 +168,7 @@ class Report:
         run: this run's name, its start in UTC.
         started: when it started.
         error_log: the run's failures.
+        former: keeps former versions of documents.
         verdict: known once the crawl has ended.
         outcome: the report, as far as it is known.
         new_flaws: how many flaws appeared since the report before; known once the run has ended.
@@ -183,6 +185,7 @@ class Report:
         with reading(self.folder):
             self.run, self.started = _begin(self.job, self.folder)
         self.error_log = ErrorLog(crawler, self.folder, self.run)
+        self.former = Former(crawler, self.folder, self.run, self.error_log)
         self.verdict: Verdict | None = None
         self.outcome: dict[str, Any] = {}
         self.new_flaws: int | None = None
@@ -290,6 +293,7 @@ class Report:
         if self.crawler.settings["LOG_FILE"]:  # a terminal gets these lines anyway; Scrapyd's log would lack them
             logger.info("%s", self.summary)
         self.error_log.close()
+        self.former.close()
         with suppress(OSError):
             (self.folder / ".writing").unlink(missing_ok=True)
         self.crawler.signals.send_catch_log(signals.run_ended, report=self.outcome, folder=self.folder)

@@ -156,17 +156,20 @@ def identity(path: Path) -> Identity | None:
     return status.st_dev, status.st_ino
 
 
-def set_aside(path: Path) -> Path:
+def set_aside(path: Path, *, keeps_others: bool = False) -> Path:
     """Rename a database and its log, and remove those set aside before; return its new name.
 
     Programs that have it open continue with the renamed file: SQLite notices the move, and does not touch
     the log of the new one.
 
+    Args:
+        keeps_others: whether those set aside before stay: what is in them is nowhere else.
+
     Raises:
         OSError: it can't be renamed.
     """
     for old in path.parent.glob(f"{path.name}.damaged-*"):
-        if not old.is_dir():
+        if not (keeps_others or old.is_dir()):
             old.unlink(missing_ok=True)
     name = path.with_name(f"{path.name}.damaged-{datetime.now(UTC):%Y%m%dT%H%M%SZ}")
     path.rename(name)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 _FOLDERS = ("datasets", "dataset_metadata", "resource_metadata", "sites", "extensions", "timeseries", "runs")
-_FILES = ("manifest.jsonl", "errors.jsonl", "flaws.jsonl", ".batch")
+_FILES = ("manifest.jsonl", "errors.jsonl", "flaws.jsonl", "versions.sqlite", ".batch")
 _TRIES = 30  # a process that checks whether a crawl runs holds a shared lock for a moment
 
 

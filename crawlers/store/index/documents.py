@@ -294,7 +294,20 @@ def item(folder: Path, dataset_id: str, known: Known | Held) -> Dataset:
     Raises:
         OSError, ValueError, AnswerError, SyntaxError: see `UNREADABLE`.
     """
-    body = writable(inside.read(folder, known.file))  # an earlier version wrote logins, too
+    return item_of(inside.read(folder, known.file), folder, dataset_id, known)
+
+
+def item_of(given: bytes, folder: Path, dataset_id: str, known: Known | Held) -> Dataset:
+    """Return the item that a document was written from: of bytes that need not be those on disk; else as `item`.
+
+    Args:
+        given: the document's bytes.
+        known: what its line says of it.
+
+    Raises:
+        ValueError, AnswerError, SyntaxError: see `UNREADABLE`.
+    """
+    body = writable(given)  # an earlier version wrote logins, too
     document = body if known.file.endswith(".xml") else strict_json.loads(body)
     found = kinds.dataset(
         document,

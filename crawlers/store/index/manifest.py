@@ -100,7 +100,7 @@ def entries(folder: Path, offset: int) -> Iterator[tuple[int, Line | None]]:
     """Yield where each line ends and what it says; ``None`` for a damaged line: its document is written again."""
     damaged = 0
     for end, text in lines.follow(folder, FILE, offset):
-        line = _line(lines.entry(text))
+        line = line_of(lines.entry(text))
         if line is None and damaged < _LOGGED:
             _log_damaged(folder, end)
         damaged += line is None
@@ -114,8 +114,8 @@ def _log_damaged(folder: Path, end: int) -> None:
     logger.warning("%s: line %d is damaged and left out; the others are read", folder / FILE, number)
 
 
-def _line(entry: Mapping[str, Any] | None) -> Line | None:
-    """Return ``None`` for a line that no crawl wrote: others may write into the folder."""
+def line_of(entry: Mapping[str, Any] | None) -> Line | None:
+    """Return what a line says; ``None`` for one that no crawl wrote: others may write into the folder."""
     if entry is None or any(not isinstance(entry.get(name), kind) for name, kind in _TYPES.items()):
         return None
     entry = {name: entry.get(name) for name in _TYPES}

@@ -1,0 +1,230 @@
+"""What the manifest says of a source's former times: each document's versions, and the folder as it was."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from contextlib import closing
+from dataclasses import dataclass, replace
+from itertools import islice
+from typing import TYPE_CHECKING, Self
+
+from crawlers.exceptions import OutputError
+from crawlers.safety import inside, sqlite
+from crawlers.store import lines
+from crawlers.store.index import manifest
+from crawlers.store.index.documents import UNREADABLE, item_of
+from crawlers.store.versions import Versions
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+    from pathlib import Path
+    from types import TracebackType
+
+    from crawlers.items import Dataset
+    from crawlers.store.index.known import Key, Known
+
+KINDS = ("dataset", "dataset_metadata", "resource_metadata", "site", "extension")
+"""Kinds of documents that have versions; the files of an archive are in its store."""
+_TIME = b'"time":"'
+_LONGEST_TIME = 30
+_SOME = 1000  # lines
+_NAMED = 5  # datasets
+
+
+@dataclass(frozen=True, slots=True)
+class Version:
+    """A line of the manifest: what became of a document in a run.
+
+    Args:
+        key: the document's: kind, dataset id, resource id or "".
+        known: what the line says of it.
+        time: when the line was written, in UTC.
+        name: the dataset's.
+        title: the dataset's.
+        reason: why it was withdrawn.
+        renamed_to: the id that it has now.
+    """
+
+    key: Key
+    known: Known
+    time: str
+    name: str | None = None
+    title: str | None = None
+    reason: str | None = None
+    renamed_to: str | None = None
+
+    @property
+    def status(self) -> str:
+        return self.known.status
+
+    @property
+    def run(self) -> str:
+        return self.known.run
+
+
+def _version(line: bytes | None) -> Version | None:
+    entry = lines.entry(line)
+    found = manifest.line_of(entry)
+    if entry is None or found is None or found[0][0] not in KINDS:
+        return None
+    key, known, time = found
+    more = (entry.get(name) for name in ("dataset_name", "dataset_title", "reason", "renamed_to"))
+    return Version(key, known, time, *(text if lines.is_text(text) else None for text in more))
+
+
+def _read(folder: Path, is_wanted: Callable[[bytes], bool]) -> Iterator[tuple[Version, bytes]]:
+    """Yield the lines that are wanted, in the order of writing; a line is parsed only then.
+
+    Raises:
+        OutputError: the manifest can't be read.
+    """
+    try:
+        for _, line in lines.read(folder, manifest.FILE):
+            if line and is_wanted(line) and (found := _version(line)):
+                yield found, line
+    except FileNotFoundError:
+        raise OutputError(f"{folder} has no manifest: nothing was crawled into it.") from None
+    except OSError as error:
+        raise OutputError(f"{folder / (error.filename or manifest.FILE)} can't be read ({error.strerror}).") from None
+
+
+def _with(folder: Path, *beginnings: bytes) -> Iterator[Version]:
+    return (version for version, _ in _read(folder, lambda line: any(one in line for one in beginnings)))
+
+
+def of_dataset(folder: Path, given: str) -> list[Version]:
+    """Return the versions of a dataset's documents, the oldest first: its own, and those of its exports.
+
+    Args:
+        folder: the source's.
+        given: the dataset's id or name, or what one of them begins with, if only one dataset's does.
+
+    Raises:
+        OutputError: there is none, or there are several; or the manifest can't be read.
+    """
+    text = json.dumps(given, ensure_ascii=False).encode("utf-8", "replace")
+    found = [*_with(folder, b'"dataset_id":' + text[:-1], b'"dataset_name":' + text[:-1])]
+    ids = [*dict.fromkeys(version.key[1] for version in found)]
+    named = [*dict.fromkeys(version.key[1] for version in found if version.name == given)]
+    chosen = [given] if given in ids else named or ids
+    if not given or not chosen:
+        raise OutputError(f"{folder.name} has no dataset {given!r:.100}: `scrapy search` finds one by its words.")
+    if len(chosen) > 1:
+        which = ", ".join(chosen[:_NAMED]) + (f" and {len(chosen) - _NAMED} more" if len(chosen) > _NAMED else "")
+        raise OutputError(f"{given!r:.100} is not one dataset of {folder.name} but {len(chosen)}: {which}.")
+    wanted = b'"dataset_id":' + json.dumps(chosen[0], ensure_ascii=False).encode("utf-8", "replace")
+    return _with_origins(version for version in _with(folder, wanted) if version.key[1] == chosen[0])
+
+
+def _with_origins(versions: Iterable[Version]) -> list[Version]:
+    """Return versions with the origins of withdrawn ones, whose lines have only where they were missing."""
+    found: list[Version] = []
+    last: dict[Key, Known] = {}
+    for version in versions:
+        known = version.known
+        if known.status == "withdrawn" and (before := last.get(version.key)):
+            known = replace(known, metadata_source=before.metadata_source, metadata_url=before.metadata_url)
+        last[version.key] = known
+        found.append(replace(version, known=known))
+    return found
+
+
+def between(folder: Path, since: str = "", until: str = "9") -> Iterator[Version]:
+    """Yield the versions that were written between two moments, in the order of writing.
+
+    Args:
+        folder: the source's.
+        since, until: in UTC, as lines have them (`crawlers.records.moment.written`, to the millisecond); both count.
+
+    Raises:
+        OutputError: the manifest can't be read.
+    """
+    first, last = since.encode(), until.encode()
+
+    def is_wanted(line: bytes) -> bool:
+        begin = line.find(_TIME) + len(_TIME)
+        return first <= line[begin : begin + _LONGEST_TIME].partition(b'"')[0] <= last
+
+    return (version for version, _ in _read(folder, is_wanted) if since <= version.time <= until)
+
+
+_LAST = """
+CREATE TABLE last (kind TEXT, dataset_id TEXT, resource_id TEXT, line BLOB, PRIMARY KEY (kind, dataset_id, resource_id))
+WITHOUT ROWID;
+"""
+
+
+def at(folder: Path, until: str) -> Iterator[Version]:
+    """Yield the documents as they were at a moment, by key, with the withdrawn ones; one that has no line yet was not.
+
+    The lines go into a temporary database on disk: a source may have millions.
+
+    Args:
+        folder: the source's.
+        until: in UTC, as lines have it; what was written then counts.
+
+    Raises:
+        OutputError: the manifest can't be read.
+    """
+    with closing(sqlite.temporary(_LAST)) as db:
+        rows = ((*version.key, line) for version, line in _read(folder, lambda _: True) if version.time <= until)
+        while some := list(islice(rows, _SOME)):
+            db.executemany("INSERT OR REPLACE INTO last VALUES (?, ?, ?, ?)", some)
+        for (line,) in db.execute("SELECT line FROM last ORDER BY kind, dataset_id, resource_id"):
+            if version := _version(line):
+                yield version
+
+
+class Bodies:
+    """The bytes of a source's versions: those on disk now, and the former ones.
+
+    Args:
+        folder: the source's.
+
+    Raises:
+        OutputError: versions.sqlite can't be read.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.versions = Versions.reading(folder)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.versions.close()
+
+    def body(self, version: Version) -> bytes | None:
+        """Return the bytes of a version; ``None`` if they are not kept.
+
+        Raises:
+            OutputError: versions.sqlite is damaged.
+        """
+        sha256 = version.known.sha256
+        try:
+            body = inside.read(self.folder, version.known.file)
+        except OSError:
+            body = b""
+        return body if hashlib.sha256(body).hexdigest() == sha256 else self.versions.body(sha256)
+
+    def item(self, version: Version) -> Dataset | None:
+        """Return the dataset that a version describes; ``None`` if its bytes are not kept, or nothing here reads them.
+
+        Raises:
+            OutputError: versions.sqlite is damaged.
+        """
+        body = self.body(version)
+        if body is None or version.key[0] != "dataset":
+            return None
+        try:
+            return item_of(body, self.folder, version.key[1], version.known)
+        except UNREADABLE:
+            return None
+
+    def fields(self, version: Version) -> list[str] | None:
+        """Return which fields a version changed; ``None`` if that is not known, as of one that is new."""
+        return self.versions.fields(version.key, version.run, version.status)
