@@ -66,6 +66,23 @@ def test_all_lines_but_those_of_the_last_run_are_moved(folder: Path) -> None:
     assert lines.compact(folder, "manifest.jsonl") is None
 
 
+@pytest.mark.parametrize("block", [1, 50, 10_000])
+def test_lines_with_a_text_are_those_that_reading_all_gives(
+    folder: Path, block: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In parts and in the file, across blocks; a torn line is one, one that is too long is none."""
+    lines.compact(folder, "manifest.jsonl")
+    monkeypatch.setattr(lines, "_BLOCK", block)
+    monkeypatch.setattr(lines, "LONGEST", 1_000)
+    with (folder / "manifest.jsonl").open("ab") as file:
+        file.write(b"x" * 3_000 + b'"d1"\n' + line(DAY.format(3), 1) + b'\n"d1" and "d1"\n"d1" torn')
+    everywhere = [text for _, text in lines.read(folder, "manifest.jsonl") if text]
+    for texts, count in (([b'"d1"'], 6), ([b'"d2"', b'"d1"'], 9), ([b"torn"], 1), ([b"nowhere"], 0), ([], 0)):
+        wanted = [text for text in everywhere if any(one in text for one in texts)]
+        assert [*lines.containing(folder, "manifest.jsonl", texts)] == wanted
+        assert len(wanted) == count
+
+
 def test_parts_follow_one_another(folder: Path) -> None:
     before = (folder / "manifest.jsonl").read_bytes()
     for day in ("4", "5", "5-2", "5-10"):

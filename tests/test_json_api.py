@@ -134,9 +134,22 @@ def test_each_answer_is_as_described(made, described):
         "/api/datasets": "/api/datasets",
         "/api/datasets/{source}": f"/api/datasets/rivers?id={rivers}",
         "/api/datasets/{source}/{id}": f"/api/datasets/rivers/{rivers}",
+        "/api/datasets/{source}/{id}/versions": f"/api/datasets/rivers/{rivers}/versions",
+        "/api/versions/{source}": f"/api/versions/rivers?id={rivers}",
+        "/api/changes": "/api/changes",
         "/api/search": "/api/search?q=water",
     }
-    assert asked.keys() == described["paths"].keys()
+    (version,) = ask(made.url, asked["/api/versions/{source}"]).json["versions"]
+    documents = {
+        "/api/versions/{source}/{sha256}": version["document"],
+        "/api/datasets/{source}/{id}/versions/{sha256}": f"/api/datasets/rivers/{rivers}/versions/{version['sha256']}",
+    }
+    assert asked.keys() | documents.keys() == described["paths"].keys()
+    for path, address in documents.items():
+        answer = ask(made.url, address)
+        assert answer.json["id"] == rivers
+        content = described["paths"][path]["get"]["responses"]["200"]["content"]
+        assert answer.headers["Content-Type"] in content
     for path, address in asked.items():
         answer = ask(made.url, address)
         assert answer.status == 200, answer.text

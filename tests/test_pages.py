@@ -93,7 +93,13 @@ class House:
         return max(path.stem for path in (self.output / source / "runs").glob("*.json"))
 
     def dataset(self) -> str:
-        return json.loads((self.output / "rivers" / "manifest.jsonl").read_text().splitlines()[0])["dataset_id"]
+        return self._first_line()["dataset_id"]
+
+    def day(self) -> str:
+        return self._first_line()["time"][:10]
+
+    def _first_line(self) -> dict:
+        return json.loads((self.output / "rivers" / "manifest.jsonl").read_text().splitlines()[0])
 
 
 @pytest.fixture(scope="module")
@@ -108,6 +114,9 @@ def house(tmp_path_factory) -> Iterator[House]:
         scrapy("crawl", spider, *options(made.output, log, portal=url, source=source))
 
     with Portal(datasets=30) as portal:
+        crawl("ckan", "rivers", portal.url)
+        edit = {"title": "Long" * 60, "notes": "<b>One</b> sentence. Another " + "one. " * 40, "version": "x" * 900}
+        portal.change(edit={made.dataset(): edit})
         crawl("ckan", "rivers", portal.url)
     with Portal(datasets=20, faults=("gone=download_metadata", "error=_show")) as portal:
         crawl("hdx", "broken", portal.url)
@@ -162,6 +171,9 @@ ADDRESSES = {
     "source that never ran": lambda _: "sources/fresh",
     "datasets": lambda _: "search?q=flood",
     "dataset": lambda house: f"sources/rivers/datasets/{house.dataset()}",
+    "versions": lambda house: f"sources/rivers/versions/{house.dataset()}",
+    "changes": lambda _: "changes",
+    "changes of a day": lambda house: f"changes?source=rivers&day={house.day()}",
     "runs": lambda _: "runs",
     "run": lambda house: f"runs/rivers/{house.run('rivers')}",
     "run that fails": lambda house: f"runs/broken/{house.run('broken')}",
@@ -181,6 +193,25 @@ def test_everyone_can_use_a_page(house, chromium, name, width, scheme):
             page.route("**/nothing", lambda route: route.fulfill(response=route.fetch(), status=200))
         assert page.goto(house.url + ADDRESSES[name](house)).ok
         check_access(page, width)
+
+
+@pytest.mark.browser
+def test_without_scripts_two_versions_are_chosen_and_compared(house, chromium):
+    context = chromium.new_context(java_script_enabled=False)
+    page = context.new_page()
+    page.goto(f"{house.url}changes?source=rivers&status=updated")
+    page.get_by_role("link", name="What differs: title, description").click()
+    assert page.locator("h1").inner_text() == "Versions"
+    assert page.locator(".difference del").count() >= 2
+    page.get_by_label("From").select_option(index=1)
+    page.get_by_label("To").select_option(index=1)
+    page.get_by_role("button", name="Compare").click()
+    page.wait_for_url("**/versions/*?from=*&to=*")
+    assert "+ LongLong" in page.locator(".difference").inner_text()
+    with page.expect_download() as download:
+        page.get_by_role("link", name="Download the version of").last.click()
+    assert json.loads(download.value.path().read_bytes())["id"] == house.dataset()
+    context.close()
 
 
 @pytest.mark.browser

@@ -79,10 +79,14 @@ def _read(folder: Path, is_wanted: Callable[[bytes], bool]) -> Iterator[tuple[Ve
     Raises:
         OutputError: the manifest can't be read.
     """
+    return _parsed(folder, (line for _, line in lines.read(folder, manifest.FILE) if line and is_wanted(line)))
+
+
+def _parsed(folder: Path, found: Iterable[bytes]) -> Iterator[tuple[Version, bytes]]:
     try:
-        for _, line in lines.read(folder, manifest.FILE):
-            if line and is_wanted(line) and (found := _version(line)):
-                yield found, line
+        for line in found:
+            if version := _version(line):
+                yield version, line
     except FileNotFoundError:
         raise OutputError(f"{folder} has no manifest: nothing was crawled into it.") from None
     except OSError as error:
@@ -90,7 +94,7 @@ def _read(folder: Path, is_wanted: Callable[[bytes], bool]) -> Iterator[tuple[Ve
 
 
 def _with(folder: Path, *beginnings: bytes) -> Iterator[Version]:
-    return (version for version, _ in _read(folder, lambda line: any(one in line for one in beginnings)))
+    return (version for version, _ in _parsed(folder, lines.containing(folder, manifest.FILE, beginnings)))
 
 
 def of_dataset(folder: Path, given: str) -> list[Version]:
@@ -113,8 +117,17 @@ def of_dataset(folder: Path, given: str) -> list[Version]:
     if len(chosen) > 1:
         which = ", ".join(chosen[:_NAMED]) + (f" and {len(chosen) - _NAMED} more" if len(chosen) > _NAMED else "")
         raise OutputError(f"{given!r:.100} is not one dataset of {folder.name} but {len(chosen)}: {which}.")
-    wanted = b'"dataset_id":' + json.dumps(chosen[0], ensure_ascii=False).encode("utf-8", "replace")
-    return _with_origins(version for version in _with(folder, wanted) if version.key[1] == chosen[0])
+    return of_id(folder, chosen[0])
+
+
+def of_id(folder: Path, dataset_id: str) -> list[Version]:
+    """Return the versions of a dataset's documents as `of_dataset` does, by its whole id; none if there is none.
+
+    Raises:
+        OutputError: the manifest can't be read.
+    """
+    wanted = b'"dataset_id":' + json.dumps(dataset_id, ensure_ascii=False).encode("utf-8", "replace")
+    return _with_origins(version for version in _with(folder, wanted) if version.key[1] == dataset_id)
 
 
 def _with_origins(versions: Iterable[Version]) -> list[Version]:
@@ -189,6 +202,7 @@ class Bodies:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.versions = Versions.reading(folder)
+        self._hashes: dict[str, str] = {}
 
     def __enter__(self) -> Self:
         return self
@@ -204,12 +218,37 @@ class Bodies:
         Raises:
             OutputError: versions.sqlite is damaged.
         """
-        sha256 = version.known.sha256
-        try:
-            body = inside.read(self.folder, version.known.file)
-        except OSError:
-            body = b""
+        sha256, body = version.known.sha256, self._read(version.known.file)
         return body if hashlib.sha256(body).hexdigest() == sha256 else self.versions.body(sha256)
+
+    def _read(self, file: str) -> bytes:
+        try:
+            return inside.read(self.folder, file)
+        except OSError:
+            return b""
+
+    def of_hash(self, sha256: str, files: Iterable[str]) -> bytes | None:
+        """Return the bytes that have a hash; ``None`` if they are not kept.
+
+        Args:
+            files: of the documents that may have them now.
+
+        Raises:
+            OutputError: versions.sqlite is damaged.
+        """
+        if (former := self.versions.body(sha256)) is not None:
+            return former
+        bodies = (self._read(file) for file in files)
+        return next((body for body in bodies if hashlib.sha256(body).hexdigest() == sha256), None)
+
+    def has(self, version: Version) -> bool:
+        """Return whether the bytes of a version are kept; no version is unpacked for that."""
+        file = version.known.file
+        if self.versions.has(version.known.sha256):
+            return True
+        if file not in self._hashes:
+            self._hashes[file] = hashlib.sha256(self._read(file)).hexdigest()
+        return self._hashes[file] == version.known.sha256
 
     def item(self, version: Version) -> Dataset | None:
         """Return the dataset that a version describes; ``None`` if its bytes are not kept, or nothing here reads them.

@@ -271,6 +271,46 @@ def between(folder: Path, file: str, begin: int, end: int | None = None) -> Iter
             yield text
 
 
+def containing(folder: Path, file: str, texts: Iterable[bytes]) -> Iterator[bytes]:
+    """Yield the lines that have one of some texts, in order; found in blocks, for that takes a third of the time.
+
+    Raises:
+        OSError: a file can't be read, or there is none.
+    """
+    wanted = [*texts]
+    for name in parts(folder, file):
+        with _unpacked(folder, name) as part:
+            yield from _containing(part, wanted)
+    begin = doubled(folder, file)
+    with inside.opened(folder, file) as now:
+        now.seek(begin)
+        yield from _containing(now, wanted)
+
+
+def _containing(file: BinaryIO, texts: list[bytes]) -> Iterator[bytes]:
+    kept = b""  # the beginning of a line whose end is in the next block
+    while read := file.read(_BLOCK):
+        block = kept + read
+        end = block.rfind(b"\n") + 1
+        yield from _lines_with(block, end, texts)
+        kept = block[end:]
+        if len(kept) >= LONGEST:
+            _rest(file)
+            kept = b""
+    yield from _lines_with(kept, len(kept), texts)
+
+
+def _lines_with(block: bytes, end: int, texts: list[bytes]) -> Iterator[bytes]:
+    begins: set[int] = set()
+    for text in texts:
+        at = block.find(text, 0, end)
+        while at >= 0:
+            begins.add(block.rfind(b"\n", 0, at) + 1)
+            at = block.find(text, at + 1, end)
+    found = (block[begin : block.find(b"\n", begin) + 1 or None] for begin in sorted(begins))
+    return (line for line in found if len(line) <= LONGEST)
+
+
 def _is_line_start(folder: Path, file: str, offset: int) -> bool:
     here = offset - packed(folder, file)  # what is moved stays as it was
     if here <= 0:

@@ -16,6 +16,7 @@ import sqlite3
 import sys
 import time
 from contextlib import suppress
+from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING, NamedTuple, Self
 
@@ -80,6 +81,11 @@ _FOUND = "SELECT id FROM bodies WHERE sha256 = ? AND body IS NOT NULL"
 _BODY = "SELECT body, base, bytes FROM bodies WHERE id = ?"
 _FIELDS = """
 SELECT fields FROM former WHERE kind = ? AND dataset_id = ? AND resource_id = ? AND replaced_by = ? AND status = ?
+"""
+_FORMER = """
+SELECT lower(hex(b.sha256)), b.bytes, f.run FROM former f JOIN bodies b ON b.id = f.body
+WHERE f.kind = ? AND f.dataset_id = ? AND f.resource_id = ? AND f.{column} = ? AND f.status = coalesce(?, f.status)
+ORDER BY f.replaced DESC LIMIT 1
 """
 _STAYS = """
 SELECT b.id, b.base, base.base FROM bodies b JOIN bodies base ON base.id = b.base
@@ -270,6 +276,30 @@ class Versions:
         """
         row = self.db.execute(_FIELDS, (*key, run, status)).fetchone() if self.db else None
         return json.loads(row[0]) if row and row[0] is not None else None
+
+    def has(self, sha256: str) -> bool:
+        """Return whether the bytes of a version are kept."""
+        try:
+            return bool(self.db and self.db.execute(_FOUND, (bytes.fromhex(sha256),)).fetchone())
+        except ValueError:  # a line that no crawl wrote
+            return False
+
+    def before(self, key: Key, known: Known, run: str, status: str) -> Known | None:
+        """Return the version that a run replaced or marked; ``None`` if that is not known.
+
+        Args:
+            known: the document now: where its former versions came from, too.
+            status: of the document's line of that run.
+        """
+        return self._former("replaced_by", (*key, run, status), known)
+
+    def of_run(self, key: Key, known: Known, run: str) -> Known | None:
+        """Return the version that a run wrote, as `before` does."""
+        return known if known.run == run else self._former("run", (*key, run, None), known)
+
+    def _former(self, column: str, values: tuple[str | None, ...], known: Known) -> Known | None:
+        row = self.db.execute(_FORMER.format(column=column), values).fetchone() if self.db else None
+        return replace(known, sha256=row[0], bytes=row[1], run=row[2]) if row else None
 
     def size(self, now: float | None = None) -> Size:
         """Return what the versions take on disk.

@@ -58,7 +58,9 @@ class Command(StrictCommand):
             bring_up(settings, creates=True)
             done = Project(SourcesFile(listed), output, **folders, given=opts.set, queue=settings["QUEUE"])
             operators = self._operators(done)
-            app = dashboard.app(output, **folders, blobs=blobs, listed=listed, operators=operators)
+            app = dashboard.app(
+                output, **folders, blobs=blobs, listed=listed, operators=operators, url=settings["DASHBOARD_URL"] or ""
+            )
             server = Server(app, opts.port)
         except CrawlersError as error:
             print(error, file=sys.stderr)

@@ -53,6 +53,30 @@ def profile(source_name: str, profile_id: str) -> str:
     return f"{source(source_name)}/profiles?{urlencode({'id': profile_id})}"
 
 
+def versions(source_name: str, dataset_id: str, **words: str | None) -> str:
+    """Return the address of a dataset's versions, or of what differs between two of them.
+
+    Args:
+        words: its parameters: ``after`` is the version that is compared, ``before`` the one that it is compared with.
+
+    >>> versions("hdx", "a/b"), versions("hdx", "../x", after="2026-11-20T03:00:00.000Z")
+    ('/sources/hdx/versions/a/b', '/sources/hdx/versions?id=..%2Fx&after=2026-11-20T03%3A00%3A00.000Z')
+    """
+    if _is_in_path(dataset_id):
+        return here(f"{source(source_name)}/versions/{quote(dataset_id, safe='/')}", **words)
+    return here(f"{source(source_name)}/versions", id=dataset_id, **words)
+
+
+def version(source_name: str, dataset_id: str, sha256: str = "", **words: str | int | None) -> str:
+    """Return the address of the bytes of a version, or of the list of all versions.
+
+    >>> version("hdx", "a/b", "ab12"), version("hdx", "a", limit=5)
+    ('/api/versions/hdx/ab12?id=a%2Fb', '/api/versions/hdx?id=a&limit=5')
+    """
+    path = f"/api/versions/{_segment(source_name)}" + (f"/{_segment(sha256)}" if sha256 else "")
+    return here(path, id=dataset_id, **words)
+
+
 def run(source_name: str, name: str) -> str:
     """
     >>> run("hdx", "20261120T030000Z")

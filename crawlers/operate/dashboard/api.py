@@ -23,11 +23,15 @@ from msgspec import UNSET
 from werkzeug.exceptions import BadRequest
 
 from crawlers.exceptions import hint
+from crawlers.operate.dashboard import addresses
 from crawlers.operate.dashboard.runs import stored
 from crawlers.operate.dashboard.schema import (
     Answer,
     Change,
+    Changes,
+    ChangesPage,
     Dataset,
+    DatasetChange,
     Datasets,
     DatasetsPage,
     DatasetSummary,
@@ -42,6 +46,7 @@ from crawlers.operate.dashboard.schema import (
     OneDataset,
     OneRun,
     OneSource,
+    OneVersion,
     Page,
     Question,
     Resource,
@@ -51,6 +56,9 @@ from crawlers.operate.dashboard.schema import (
     SearchPage,
     Source,
     Sources,
+    Version,
+    Versions,
+    VersionsPage,
     cursor,
     next_page,
     parameters,
@@ -64,8 +72,11 @@ from crawlers.operate.dashboard.tail import newest as newest_errors
 from crawlers.operate.sources.listing import AllSources
 from crawlers.records.moment import moment
 from crawlers.safety import strict_json
-from crawlers.safety.redact import one_line, redact
+from crawlers.safety.redact import one_line, redact, writable
 from crawlers.signals import KINDS
+from crawlers.store import history
+from crawlers.store.figures.changes import Wanted as WantedChanges
+from crawlers.store.figures.changes import changes as find_changes
 from crawlers.store.figures.runs import key, newest
 from crawlers.store.index.columns import LISTS
 from crawlers.store.index.flaws import standing
@@ -75,6 +86,7 @@ from crawlers.store.runs import is_since
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
+    from pathlib import Path
 
     from flask import Flask
 
@@ -180,7 +192,8 @@ def chosen_errors(
     names, wanted = _sources(site, db, asked), Wanted(asked.kind or "", asked.run or "", _since(site, asked))
     for place, line in newest_errors(site.output, names, wanted, budget, after):
         numbers = {name: line[name] if type(line[name]) is int else None for name in ("http_status", "attempts")}
-        texts = {name: None if value is None else redact(str(value)) for name, value in line.items()}
+        texts = {name: None if value is None else str(value) for name, value in line.items()}
+        texts |= {name: redact(texts[name] or "") or None for name in ("url", "error")}
         yield place, ErrorLine.from_fields(SimpleNamespace(**{**texts, **numbers}))
 
 
@@ -238,6 +251,10 @@ _PAGE = """
 _DATASET = "SELECT * FROM datasets WHERE source = ? AND dataset_id = ?"
 _RESOURCES = "SELECT * FROM resources WHERE source = ? AND dataset_id = ? ORDER BY position LIMIT 1000"
 _CHANGES = "SELECT time, status, run FROM changes WHERE source = ? AND dataset_id = ? ORDER BY time DESC LIMIT 1000"
+_FILES = """
+    SELECT file FROM json_each(?2) AS kinds CROSS JOIN documents d
+    ON d.source = ?1 AND d.kind = kinds.value AND d.dataset_id = ?3
+"""
 _OF_ADDRESSES = ("documentation", "sample", "relations", "services")
 _ADDRESSES = ("metadata_url", "landing_page", "url")
 
@@ -284,13 +301,102 @@ def dataset(site: Site, asked: OneDataset) -> Dataset:
         row = db.execute(_DATASET, key).fetchone()
         if not row:
             check(asked.source, _all(site, db).names)
-            abort(404, f"There is no dataset {one_line(asked.id, 100)!r} of {asked.source} here.")
+            _no_dataset(asked)
         known = {
             "resources": [Resource.from_fields(_read(dict(one))) for one in db.execute(_RESOURCES, key)],
             "changes": [Change(**dict(one)) for one in db.execute(_CHANGES, key)],
         }
     found: Dataset = Dataset.from_fields(_read({**dict(row), **known}))
     return found
+
+
+def changes(site: Site, asked: ChangesPage) -> Changes:
+    """List the changes of datasets, the newest first; `since` and `until` leave out earlier and later ones."""
+    after = position(asked.after, tuple[str, str, str, str]) if asked.after else None
+    with site.index() as db:
+        found = list(islice(chosen_changes(site, db, asked, after), asked.limit + 1))
+    last = found[asked.limit - 1] if len(found) > asked.limit else None
+    more = cursor(last.time, last.source, last.dataset_id, last.status) if last else None
+    return Changes(changes=found[: asked.limit], next=next_page("/api/changes", asked, more))
+
+
+def chosen_changes(
+    site: Site, db: sqlite3.Connection, asked: Any, after: tuple[str, str, str, str] | None = None
+) -> Iterator[DatasetChange]:
+    """Yield the changes that a question is about.
+
+    Args:
+        asked: a `ChangesPage`, or one without pages.
+        after: the change after which the list goes on.
+    """
+    if asked.source:
+        check(asked.source, _all(site, db).names)
+    source = asked.source or ""
+    since, until = _since(site, asked), site.until(asked.until or "", source)
+    wanted = WantedChanges(source, asked.publisher or "", "", asked.status or "", since, until)
+    for row in find_changes(db, site.output, wanted, after):
+        yield DatasetChange.from_fields(SimpleNamespace(**row))
+
+
+def versions(site: Site, asked: VersionsPage) -> Versions:
+    """List the versions of a dataset's documents, those of its exports, too, the newest first."""
+    (end,) = position(asked.after, tuple[int]) if asked.after else (None,)
+    folder, _ = _of_dataset(site, asked)
+    known = history.of_id(folder, asked.id)
+    end = len(known) if end is None else min(max(end, 0), len(known))
+    begin = max(end - asked.limit, 0)
+    with history.Bodies(folder) as bodies:
+        found = [_version(bodies, asked, one) for one in reversed(known[begin:end])]
+    more = addresses.version(asked.source, asked.id, limit=asked.limit, after=cursor(begin)) if begin else None
+    return Versions(versions=found, next=more)
+
+
+def _of_dataset(site: Site, asked: Any) -> tuple[Path, list[str]]:
+    """Return a source's folder, and the documents that a dataset has there now.
+
+    Raises:
+        NotFound: there is no such source or dataset.
+    """
+    with site.index() as db:
+        check(asked.source, _all(site, db).names)
+        files = [row["file"] for row in db.execute(_FILES, (asked.source, json.dumps(history.KINDS), asked.id))]
+    return site.output / asked.source, files or _no_dataset(asked)
+
+
+def _no_dataset(asked: Any) -> NoReturn:
+    abort(404, f"There is no dataset {one_line(asked.id, 100)!r} of {asked.source} here.")
+
+
+def _version(bodies: history.Bodies, asked: Any, version: history.Version) -> Version:
+    kind, _, resource_id = version.key
+    known, is_kept = version.known, bodies.has(version)
+    return Version(
+        kind=kind,
+        resource_id=resource_id or None,
+        time=version.time,
+        run=known.run,
+        status=known.status,
+        reason=version.reason,
+        sha256=known.sha256,
+        bytes=known.bytes,
+        fields=bodies.fields(version),
+        kept=is_kept,
+        document=addresses.version(asked.source, asked.id, known.sha256) if is_kept else None,
+    )
+
+
+def version(site: Site, asked: OneVersion) -> Response:
+    """Give the bytes of a version, as the publisher wrote them, but for credentials; a browser only saves them."""
+    folder, files = _of_dataset(site, asked)
+    with history.Bodies(folder) as bodies:
+        body = bodies.of_hash(asked.sha256, files)
+    if body is None:
+        abort(404, "The bytes of this version are not kept, or there is none: see the list of versions.")
+    kind = "xml" if body.lstrip()[:1] == b"<" else "json"
+    answer = Response(writable(body), mimetype=f"application/{kind}")
+    answer.headers["Content-Security-Policy"] = "sandbox; default-src 'none'"
+    answer.headers["Content-Disposition"] = f'attachment; filename="{asked.sha256[:16]}.{kind}"'
+    return site.conditional(answer)
 
 
 def search(site: Site, asked: SearchPage) -> Found:
@@ -329,7 +435,7 @@ def _redacted(value: str | dict[str, str]) -> str | dict[str, str]:
 VERSION = "1.1.0"  # of the API: the first number changes if a field or a path goes away
 ROOT = "/api/"
 DESCRIPTION = "/api/openapi.json"
-PATHS: dict[str, Callable[..., Answer]] = {
+PATHS: dict[str, Callable[..., Answer | Response]] = {
     "/api/sources": sources,
     "/api/sources/{source}": source,
     "/api/runs": runs,
@@ -339,15 +445,22 @@ PATHS: dict[str, Callable[..., Answer]] = {
     "/api/datasets": datasets,
     "/api/datasets/{source}": dataset,
     "/api/datasets/{source}/{id}": dataset,
+    "/api/datasets/{source}/{id}/versions": versions,
+    "/api/datasets/{source}/{id}/versions/{sha256}": version,
+    "/api/versions/{source}": versions,
+    "/api/versions/{source}/{sha256}": version,
+    "/api/changes": changes,
     "/api/search": search,
 }
-"""Which function answers a path. Its parameters are the fields of what it takes, its answer is what it returns."""
+"""Which function answers a path. Its parameters are the fields of what it takes, its answer is what it returns: an
+`Answer`, or the bytes of a document."""
 
 _ERRORS = {
     400: "A parameter is unknown, missing or not what it must be.",
-    404: "There is no such source, run or dataset.",
+    404: "There is no such source, run, dataset or version.",
     503: "The index or sources.toml can't be read.",
 }
+_DOCUMENT = {"description": "The document's bytes.", "content": {"application/json": {}, "application/xml": {}}}
 _NAMED = re.compile(r"{(\w+)}")
 
 
@@ -373,7 +486,7 @@ def is_of_api(path: str) -> bool:
 
 def description() -> dict[str, Any]:
     """Return the description of the API: https://spec.openapis.org/oas/v3.1.0.html."""
-    types = [Error, *dict.fromkeys(_answer(function) for function in PATHS.values())]
+    types = [Error, *dict.fromkeys(kind for kind in map(_answer, PATHS.values()) if kind is not Response)]
     _, schemas = msgspec.json.schema_components(types, ref_template="#/components/schemas/{name}")
     return {
         "openapi": "3.1.0",
@@ -388,30 +501,33 @@ def _add(app: Flask, rule: str, view: Callable[..., Response]) -> None:
     app.add_url_rule(rule, rule, view, methods=["GET"], provide_automatic_options=False)
 
 
-def _answered(site: Site, answer: Callable[..., Answer], **named: str) -> Response:
-    return site.conditional(as_json(answer(site, read(_question(answer), named, request.args))))
+def _answered(site: Site, answer: Callable[..., Answer | Response], **named: str) -> Response:
+    found = answer(site, read(_question(answer), named, request.args))
+    return found if isinstance(found, Response) else site.conditional(as_json(found))
 
 
 def _unknown(_: str = "") -> NoReturn:
     abort(404, f"There is no such address: {DESCRIPTION} describes those there are.")
 
 
-def _question(function: Callable[..., Answer]) -> type[Question]:
+def _question(function: Callable[..., Any]) -> type[Question]:
     return get_type_hints(function)["asked"]  # type: ignore[no-any-return]
 
 
-def _answer(function: Callable[..., Answer]) -> type[Answer]:
+def _answer(function: Callable[..., Any]) -> type[Answer | Response]:
     return get_type_hints(function)["return"]  # type: ignore[no-any-return]
 
 
-def _operation(path: str, function: Callable[..., Answer]) -> dict[str, Any]:
+def _operation(path: str, function: Callable[..., Any]) -> dict[str, Any]:
     named = _NAMED.findall(path)
     errors = {str(status): _content(meaning, Error) for status, meaning in _ERRORS.items()}
+    answer = _answer(function)
+    content = _DOCUMENT if answer is Response else _content(answer.__doc__ or "", answer)
     return {
         "operationId": function.__name__ + ("_by_path" if "id" in named else ""),
         "summary": cleandoc(function.__doc__ or ""),
         "parameters": list(_parameters(_question(function), named)),
-        "responses": {"200": _content(_answer(function).__doc__ or "", _answer(function)), **errors},
+        "responses": {"200": content, **errors},
     }
 
 
@@ -428,6 +544,6 @@ def _parameters(kind: type[Question], named: list[str]) -> Any:
         }
 
 
-def _content(meaning: str, kind: type[Answer]) -> dict[str, Any]:
+def _content(meaning: str, kind: type[Answer | Response]) -> dict[str, Any]:
     reference = {"$ref": f"#/components/schemas/{kind.__name__}"}
     return {"description": meaning, "content": {"application/json": {"schema": reference}}}

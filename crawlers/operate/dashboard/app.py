@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 from flask import Flask, Response, request
 from werkzeug.exceptions import BadRequest, HTTPException, InternalServerError, MethodNotAllowed
 
-from crawlers.exceptions import FiguresError, IndexUnreadableError, SourcesError
-from crawlers.operate.dashboard import api, datasets, files, runs, sources, tables
+from crawlers.exceptions import FiguresError, IndexUnreadableError, OutputError, SourcesError
+from crawlers.operate.dashboard import api, changes, datasets, files, runs, sources, tables
 from crawlers.operate.dashboard.schema import Error
 from crawlers.operate.dashboard.site import Site
 from crawlers.operate.report.report import SCRIPT
@@ -87,6 +87,10 @@ _PAGES: dict[str, Callable[..., AnyResponse | str]] = {
     "/sources/<source>/datasets/<path:dataset_id>": datasets.dataset,
     "/sources/<source>/profiles": datasets.profile,
     "/sources/<source>/profiles/<path:profile_id>": datasets.profile,
+    "/sources/<source>/versions": changes.versions,
+    "/sources/<source>/versions/<path:dataset_id>": changes.versions,
+    "/changes": changes.changes,
+    changes.FEED: changes.feed,
     "/runs": runs.runs,
     "/runs/<source>/<name>": runs.run,
     "/errors": runs.errors,
@@ -112,6 +116,7 @@ def app(
     blobs: Callable[[], Blobs] | None = None,
     listed: Path | None = None,
     operators: Operators | None = None,
+    url: str = "",
 ) -> Flask:
     """Return a WSGI app that shows what OUTPUT_DIR holds, and changes nothing if nobody may log in.
 
@@ -122,10 +127,11 @@ def app(
         blobs: opens the archive's store; no file is served without it.
         listed: sources.toml.
         operators: who may change something, and what; nobody may without it.
+        url: where others reach it, for the links in feeds; by default the address that was asked.
     """
     made = Flask("crawlers.operate.dashboard", static_folder=None)
     made.url_map.merge_slashes = False  # ids have slashes of their own
-    site = made.extensions["site"] = Site(output, jobs, logs, blobs, listed)
+    site = made.extensions["site"] = Site(output, jobs, logs, blobs, listed, url=url)
     made.before_request(check_request)
     made.after_request(headers)
     _add_pages(made, site)
@@ -185,6 +191,10 @@ def _no_figures(site: Site, error: FiguresError) -> Response:
     return _message(site, "The figures can't be computed", str(error), 503)
 
 
+def _no_versions(site: Site, error: OutputError) -> Response:
+    return _message(site, "The versions can't be read", str(error), 503)
+
+
 def _message(site: Site, title: str, sentence: str, status: int) -> Response:
     """Return a page with a sentence; to a program, which asks for data, none is an error."""
     if api.is_of_api(request.path):
@@ -197,5 +207,6 @@ _ERRORS: dict[type[Exception], Callable[..., AnyResponse]] = {
     IndexUnreadableError: _no_index,
     SourcesError: _no_sources,
     FiguresError: _no_figures,
+    OutputError: _no_versions,
     sqlite3.DatabaseError: _broken_index,
 }

@@ -16,6 +16,7 @@ from crawlers.fields import specs
 from crawlers.items import Dataset
 from crawlers.operate.dashboard import addresses
 from crawlers.operate.dashboard.addresses import Paging
+from crawlers.operate.dashboard.changes import feed_of, latest
 from crawlers.operate.report.report import inert
 from crawlers.safety import inside, strict_json
 from crawlers.safety.redact import one_line, writable
@@ -149,7 +150,7 @@ def _lines(text: str) -> Markup:
 
 _DATASET = "SELECT * FROM datasets WHERE source = ? AND dataset_id = ?"
 _RESOURCES = "SELECT * FROM resources WHERE source = ? AND dataset_id = ? ORDER BY position LIMIT 500"
-_CHANGES = "SELECT * FROM changes WHERE source = ? AND dataset_id = ? ORDER BY time DESC LIMIT 500"
+_CHANGES = 20
 _DOCUMENTS = "SELECT * FROM documents WHERE source = ? AND dataset_id = ? AND kind = ? LIMIT 500"
 _LOOKS = """
     SELECT * FROM captures
@@ -181,7 +182,7 @@ def dataset(site: Site, source: str, dataset_id: str | None = None) -> str | Res
         row = dict(found)
         known: dict[str, Any] = {
             "resources": [_resource(dict(one)) for one in db.execute(_RESOURCES, (source, dataset_id))],
-            "changes": db.execute(_CHANGES, (source, dataset_id)).fetchall(),
+            "changes": latest(db, site, source, dataset_id, _CHANGES),
             "documents": _documents(db, source, dataset_id),
             "looks": [dict(look) for look in db.execute(_LOOKS, (source, dataset_id))],
             "others": db.execute(_OTHERS, row).fetchall(),
@@ -191,6 +192,7 @@ def dataset(site: Site, source: str, dataset_id: str | None = None) -> str | Res
         "fields": list(_fields(row)),
         "paragraphs": _paragraphs(row["description"]),
         "document": document(site.output / source, row["file"]),
+        "feed": feed_of(source=source, id=dataset_id),
     }
     return site.render("dataset.html", page="sources", dataset=row, **known)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
-from typing import TYPE_CHECKING, Annotated, Any, Self, TypeVar, cast
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self, TypeVar, cast
 
 import msgspec
 from msgspec import UNSET, Meta, Struct, UnsetType
@@ -32,7 +32,7 @@ class Answer(Struct, kw_only=True):
     @classmethod
     def from_fields(cls, found: object) -> Self:
         """Return the answer that has the fields of an object that are its own."""
-        return cls(**{field.name: getattr(found, field.name) for field in msgspec.structs.fields(cls)})
+        return cls(**{name: getattr(found, name) for name in cls.__struct_fields__})
 
 
 _TYPES: dict[str, Any] = {
@@ -134,6 +134,50 @@ class Flaws(Answer):
     """A page of the flaws that stand, by source, dataset, resource and field."""
 
     flaws: list[Flaw]
+    next: Next
+
+
+class DatasetChange(Answer):
+    """What a run wrote or marked of a dataset."""
+
+    time: str
+    source: str
+    dataset_id: str
+    title: str | None
+    name: str | None
+    publisher: str | None
+    status: Annotated[str, Meta(description="new, updated, withdrawn or restored.")]
+    run: str
+    fields: Annotated[list[str] | None, Meta(description="Which fields changed; null if that is not known.")]
+
+
+class Changes(Answer):
+    """A page of changes of datasets, the newest first."""
+
+    changes: list[DatasetChange]
+    next: Next
+
+
+class Version(Answer):
+    """A version of a document of a dataset: of its record, or of an export."""
+
+    kind: Annotated[str, Meta(description="dataset, dataset_metadata, resource_metadata, site or extension.")]
+    resource_id: str | None
+    time: str
+    run: str
+    status: Annotated[str, Meta(description="new, updated, withdrawn or restored.")]
+    reason: Annotated[str | None, Meta(description="Why it was withdrawn.")]
+    sha256: str
+    bytes: int
+    fields: Annotated[list[str] | None, Meta(description="Which fields changed; null if that is not known.")]
+    kept: Annotated[bool, Meta(description="Whether its bytes are kept.")]
+    document: Annotated[str | None, Meta(description="The address of its bytes; null if they are not kept.")]
+
+
+class Versions(Answer):
+    """A page of versions of a dataset's documents, the newest first."""
+
+    versions: list[Version]
     next: Next
 
 
@@ -271,6 +315,13 @@ Since = Annotated[
         max_length=100,
     ),
 ]
+Until = Annotated[str, Meta(description="as since; of a date, its end", max_length=100)]
+Changed = Annotated[
+    Literal["new", "updated", "withdrawn", "restored"],
+    Meta(description="a status of a change: new, updated, withdrawn or restored"),
+]
+Publisher = Annotated[str, Meta(description="the name of a publisher, as datasets have it", max_length=1000)]
+DatasetID = Annotated[str, Meta(description="the id of a dataset of the source")]
 RunName = Annotated[str, Meta(description="the name of a run", max_length=300)]
 KindName = Annotated[str, Meta(description="a kind of errors or flaws: http, timeout ...", max_length=100)]
 Limit = Annotated[int, Meta(description="how many there are on a page, from 1 to 1000", ge=1, le=1000)]
@@ -329,7 +380,32 @@ class OneDataset(Question):
     """A dataset."""
 
     source: Name
-    id: Annotated[str, Meta(description="the id of a dataset of the source")]
+    id: DatasetID
+
+
+class ChangesPage(Page):
+    """A page of changes."""
+
+    source: Name | UnsetType = UNSET
+    publisher: Publisher | UnsetType = UNSET
+    status: Changed | UnsetType = UNSET
+    since: Since | UnsetType = UNSET
+    until: Until | UnsetType = UNSET
+
+
+class VersionsPage(Page, kw_only=True):
+    """A page of a dataset's versions."""
+
+    source: Name
+    id: DatasetID
+
+
+class OneVersion(Question):
+    """A version of a document of a dataset."""
+
+    source: Name
+    id: DatasetID
+    sha256: Annotated[str, Meta(description="its SHA-256, as the list of versions has it", pattern="^[0-9a-f]{64}$")]
 
 
 class SearchPage(Question):

@@ -21,7 +21,7 @@ from crawlers.exceptions import CrawlersError, IndexUnreadableError, OutputError
 from crawlers.operate.dashboard import addresses
 from crawlers.operate.report.report import environment
 from crawlers.operate.sources.listing import with_all
-from crawlers.records.moment import beginning, written
+from crawlers.records.moment import beginning, end, written
 from crawlers.safety.sqlite import identity
 from crawlers.signals import ADVICE, KINDS
 from crawlers.store.columns import opened
@@ -34,6 +34,7 @@ from crawlers.store.sources_file import zone_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterable, Iterator
+    from datetime import tzinfo
     from pathlib import Path
 
     from flask import Response
@@ -56,6 +57,7 @@ class Site:
         logs: LOGS_DIR; no log is shown without it.
         open_blobs: opens the archive's store; no file is served without it.
         listed: sources.toml; no source that has not run is known without it.
+        url: where others reach the dashboard, for the links in feeds; by default the address that was asked.
     """
 
     def __init__(
@@ -65,12 +67,15 @@ class Site:
         logs: Path | None,
         open_blobs: Callable[[], Blobs] | None = None,
         listed: Path | None = None,
+        *,
+        url: str = "",
     ) -> None:
         self.output = output
         self.jobs = jobs
         self.logs = logs
         self.open_blobs = open_blobs
         self.listed = listed
+        self.url = url.rstrip("/")
         self.opened: Blobs | None = None
         self.templates = _templates()
         self.remembered = Remembered(output)
@@ -156,11 +161,18 @@ class Site:
             BadRequest: the text is neither.
             SourcesError: sources.toml can't be read.
         """
+        return self._moment("since", beginning, text, source)
+
+    def until(self, text: str, source: str = "") -> str:
+        """Return the moment that ``?until=`` means, as `since` does: of a date, its end."""
+        return self._moment("until", end, text, source)
+
+    def _moment(self, name: str, read: Callable[[str, tzinfo], datetime], text: str, source: str) -> str:
         try:
             zone = zone_of(self.listed, source) if self.listed else UTC
-            return written(beginning(text.replace(" ", "+"), zone), "milliseconds") if text else ""
+            return written(read(text.replace(" ", "+"), zone), "milliseconds") if text else ""
         except ValueError as error:
-            raise BadRequest(f"since: {error}.") from None
+            raise BadRequest(f"{name}: {error}.") from None
 
     def conditional(self, answer: Response, etag: str = "") -> Response:
         """Return an answer to a program with its version, or 304 if the program has that one.
@@ -202,12 +214,14 @@ def _templates() -> Environment:
         dataset_href=addresses.dataset,
         profile_href=addresses.profile,
         run_href=addresses.run,
+        versions_href=addresses.versions,
         file_href=addresses.file,
         files_href=lambda name, value: addresses.here("/files", **{name: value}),
         here=addresses.here,
         meanings=KINDS,
         advice=ADVICE,
         query="",
+        feed=None,
         page="",
         sources_page="/sources",
         login=None,

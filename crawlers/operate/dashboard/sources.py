@@ -10,6 +10,7 @@ from flask import abort, request
 
 from crawlers.operate.dashboard import addresses
 from crawlers.operate.dashboard.addresses import Paging, live, some
+from crawlers.operate.dashboard.changes import feed_of
 from crawlers.operate.sources.listing import read_all, with_command
 from crawlers.store.columns import opened
 from crawlers.store.figures import contents, overview
@@ -80,6 +81,7 @@ def source(site: Site, source: str) -> str:
         about=about,
         gone=gone,
         profiles=profiles,
+        feed=feed_of(source=source),
         paging=Paging(addresses.source(source), {}, number, more),
         **live(at_work),
     )

@@ -13,13 +13,14 @@ from functools import partial
 from tempfile import SpooledTemporaryFile
 from typing import TYPE_CHECKING, Any
 
-import msgspec
 from flask import Response, abort, request
 from werkzeug.wsgi import FileWrapper
 
 from crawlers.operate.dashboard import api
 from crawlers.operate.dashboard.runs import stored
 from crawlers.operate.dashboard.schema import (
+    ChangesPage,
+    DatasetChange,
     DatasetsPage,
     DatasetSummary,
     Document,
@@ -99,6 +100,10 @@ def _datasets(site: Site, db: sqlite3.Connection, asked: Any) -> Iterator[Answer
     return map(api.as_summary, api.chosen_datasets(site, db, asked))
 
 
+def _changes(site: Site, db: sqlite3.Connection, asked: Any) -> Iterator[Answer]:
+    return api.chosen_changes(site, db, asked)
+
+
 def _documents(site: Site, _: sqlite3.Connection, asked: OneRun) -> Iterator[Answer]:
     found = (item for item in items(stored(site, asked.source, asked.run)) if item.status != "failed")
     return (Document.from_fields(replace(item, url=item.url and redact(item.url))) for item in found)
@@ -110,6 +115,7 @@ TABLES: dict[str, tuple[type[Answer], type[Question], Rows]] = {
     "/documents.csv": (Document, OneRun, _documents),
     "/errors.csv": (ErrorLine, unpaged(FailuresPage), _errors),
     "/flaws.csv": (Flaw, unpaged(FailuresPage), _flaws),
+    "/changes.csv": (DatasetChange, unpaged(ChangesPage), _changes),
     "/datasets.csv": (DatasetSummary, unpaged(DatasetsPage), _datasets),
 }
 """Of each file: what a row is, by which parameters rows are chosen, and the rows."""
@@ -131,7 +137,7 @@ def _table(site: Site, path: str) -> Response:
 
 
 def _lines(kind: type[Answer], rows: Iterable[Answer]) -> Iterator[bytes]:
-    names = [field.name for field in msgspec.structs.fields(kind)]
+    names = kind.__struct_fields__
     columns = [_COUNTS.get(name, (name,)) if kind is Run else (name,) for name in names]
     yield _line([column for several in columns for column in several])
     for row in rows:
