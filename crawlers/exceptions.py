@@ -109,7 +109,7 @@ class AnswerError(CrawlersError):
     """A portal's answer is not what was asked for; raised by the protocol modules' readers.
 
     Args:
-        kind: one of `crawlers.signals.KINDS`.
+        kind: one of `crawlers.causes.KINDS`.
         message: one sentence that says what came instead.
     """
 

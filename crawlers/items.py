@@ -259,7 +259,7 @@ class Flaw(str):
     Args:
         sentence: what is wrong.
         field: the field concerned, in the words of the record: modified, temporal.
-        kind: one of `crawlers.signals.FLAWS`.
+        kind: one of `crawlers.causes.FLAWS`.
         resource_id: the resource concerned; ``None`` for the dataset itself.
     """
 
@@ -1032,7 +1032,7 @@ class Capture:
     status: int = 22
     """ckanext-archiver's status_id: 0, 1, 10, 11, 12, 21, 22, 23."""
     error: str | None = None
-    """The kind of failure, one of `crawlers.signals.KINDS` or a word of its own; ``None`` for what was kept."""
+    """The kind of failure, one of `crawlers.causes.KINDS` or a word of its own; ``None`` for what was kept."""
     reason: str | None = None
     """Why it is not kept, or what is odd about it: one sentence."""
     is_broken: bool | None = False

@@ -5,9 +5,7 @@ Datasets travel as items, failures as signals: a failure is not a dataset, and a
 
 from __future__ import annotations
 
-import tomllib
 from dataclasses import dataclass
-from importlib.resources import files
 from typing import Literal
 
 record_failed = object()
@@ -51,19 +49,6 @@ OUTCOMES = ("new", "updated", "unchanged", "withdrawn", "restored", "fallback", 
 """The outcomes of a run's documents: the counts of its report."""
 
 Stage = Literal["start", "list", "fetch", "parse", "write"]
-
-_TEXTS = tomllib.loads(files("crawlers").joinpath("error_kinds.toml").read_text(encoding="utf-8"))
-KINDS: dict[str, str] = {kind: texts["meaning"] for kind, texts in _TEXTS.items()}
-"""What can be in the ``kind`` of an error or of a flaw, and what it means."""
-
-ADVICE: dict[str, str] = {kind: texts["advice"] for kind, texts in _TEXTS.items()}
-"""What an operator does about each kind."""
-
-FLAWS: dict[str, str] = {kind: texts["otherwise"] for kind, texts in _TEXTS.items() if "otherwise" in texts}
-"""The kinds of flaws, and the kind of error that each is if its dataset's document is not kept."""
-
-FINDINGS = tuple(kind for kind, texts in _TEXTS.items() if not texts["missing"] and kind not in FLAWS)
-"""The kinds of errors that say something about the files a catalogue links: nothing of the catalogue is missing."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

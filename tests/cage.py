@@ -13,7 +13,7 @@ from pathlib import Path
 from resource import RLIMIT_AS, RLIMIT_CPU, RLIMIT_FSIZE
 from typing import Any, Self
 
-from crawlers.signals import KINDS
+from crawlers.causes import KINDS
 from tests import forked
 from tests.conftest import ROOT, Crawl, options
 from tests.waiting import HANG

@@ -15,8 +15,8 @@ import zipfile
 import pytest
 
 from benchmarks import dcat_catalogue
+from crawlers.causes import KINDS
 from crawlers.kinds.dcat.spider import DCAT
-from crawlers.signals import KINDS
 from tests.cage import MIB, UNMEANT, Cage, kinds, lines
 from tests.conftest import Crawl
 from tests.site import Answer, Site, redirect

@@ -17,7 +17,7 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 from scrapy.settings import Settings
 
-from crawlers import items, settings, signals
+from crawlers import causes, items, settings, signals
 from crawlers.ecosystem.ckan_sites import STATES as SITE_STATES
 from crawlers.ecosystem.profiles import feed_fields
 from crawlers.ecosystem.repositories import STATES as REPOSITORY_STATES
@@ -265,19 +265,19 @@ def test_commands_have_their_sections():
 
 
 KINDS = {
-    "Kinds of errors": [kind for kind in signals.KINDS if kind not in signals.FLAWS],
-    "Kinds of flaws": list(signals.FLAWS),
+    "Kinds of errors": [kind for kind in causes.KINDS if kind not in causes.FLAWS],
+    "Kinds of flaws": list(causes.FLAWS),
 }
 
 
 def test_kinds_of_errors_and_flaws_have_a_section_each_on_how_to_fix_them_with_an_example():
     page = DOCS / "errors.md"
-    assert anchors(page) - {"errors-and-flaws-and-how-to-fix-them"} == signals.KINDS.keys()
+    assert anchors(page) - {"errors-and-flaws-and-how-to-fix-them"} == causes.KINDS.keys()
     wrong = []
-    for kind, meaning in signals.KINDS.items():
+    for kind, meaning in causes.KINDS.items():
         described = plain(section(page, kind))
         (found,) = re.findall(rf"^## `{kind}`\n(.*?)(?:^## |\Z)", text(page), re.MULTILINE | re.DOTALL)
-        is_whole = meaning in described and f"Fix: {signals.ADVICE[kind]}" in described
+        is_whole = meaning in described and f"Fix: {causes.ADVICE[kind]}" in described
         wrong += [] if is_whole and re.search(r"^`[^`]+`$", found, re.MULTILINE) else [kind]
     assert wrong == []
     for heading, kinds in KINDS.items():

@@ -10,7 +10,7 @@ from unittest.mock import Mock
 import pytest
 from scrapy.utils.test import get_crawler
 
-from crawlers import settings, signals
+from crawlers import causes, settings, signals
 from crawlers.components.ledger import EXCLUDED, Job
 from crawlers.extensions import report
 from crawlers.extensions.error_log import ErrorLog
@@ -98,7 +98,7 @@ def told(log):
 
 
 @pytest.mark.parametrize("outcome", [*KEPT, "failed", "withdrawn", None])
-@pytest.mark.parametrize("kind", signals.FLAWS)
+@pytest.mark.parametrize("kind", causes.FLAWS)
 def test_a_flaw_is_one_if_the_document_of_its_dataset_is_kept(log, kind, outcome):
     log.records.expect(("dataset", "a", None), "page 1")
     log.record_failed(failed(kind, field="title"))
@@ -108,12 +108,12 @@ def test_a_flaw_is_one_if_the_document_of_its_dataset_is_kept(log, kind, outcome
     log.flaws.keep([Dataset(source="town", id="a")] if outcome in KEPT else [])
     log.reconcile()
     missing = ["unaccounted"] if outcome is None else []
-    expected = ([], [(kind, "new")]) if outcome in KEPT else ([*missing, signals.FLAWS[kind]], [])
+    expected = ([], [(kind, "new")]) if outcome in KEPT else ([*missing, causes.FLAWS[kind]], [])
     assert told(log) == expected
     assert log.failures().keys() == set(expected[0])
 
 
-@pytest.mark.parametrize("kind", signals.FLAWS)
+@pytest.mark.parametrize("kind", causes.FLAWS)
 def test_a_flaw_that_comes_late_is_told_at_once(log, kind):
     log.records.settle(("dataset", "a", None), "unchanged")
     log.record_failed(failed(kind, field="rdf"))
@@ -122,7 +122,7 @@ def test_a_flaw_that_comes_late_is_told_at_once(log, kind):
 
 
 @pytest.mark.parametrize("outcome", ["excluded", "withdrawn"])
-@pytest.mark.parametrize("kind", signals.FLAWS)
+@pytest.mark.parametrize("kind", causes.FLAWS)
 def test_a_flaw_of_what_is_excluded_is_none(log, kind, outcome):
     """What is excluded while it is on disk is withdrawn."""
     log.record_failed(failed(kind))
@@ -175,7 +175,7 @@ def test_a_flaw_without_its_login_keeps_its_place():
     assert (flaw, flaw.field, flaw.kind, flaw.resource_id) == ("'ftp://h/' is no date", "modified", "cut_value", "r")
 
 
-@pytest.mark.parametrize("kind", signals.FLAWS)
+@pytest.mark.parametrize("kind", causes.FLAWS)
 def test_a_flaw_of_a_page_is_one_if_all_that_is_listed_was_read(log, kind):
     log.record_failed(failed(kind, None, url="https://town.example/page/1"))
     log.reconcile()
@@ -183,10 +183,10 @@ def test_a_flaw_of_a_page_is_one_if_all_that_is_listed_was_read(log, kind):
     assert json_lines(log.flaws.path)[0]["dataset_id"] is None
 
 
-LOST = {*signals.FLAWS.values(), "undescribed"}
+LOST = {*causes.FLAWS.values(), "undescribed"}
 
 
-@pytest.mark.parametrize("kind", sorted(signals.KINDS.keys() - signals.FLAWS.keys() - {"disk"}))
+@pytest.mark.parametrize("kind", sorted(causes.KINDS.keys() - causes.FLAWS.keys() - {"disk"}))
 @pytest.mark.parametrize("stage", ["list", "parse"])
 def test_a_flaw_of_a_page_is_an_error_if_it_may_have_cost_a_record(log, stage, kind):
     """Nothing that was repaired in a page is the reason of a time-out, or of a record without an id."""
@@ -205,7 +205,7 @@ def test_a_flaw_of_a_page_is_an_error_if_a_dataset_s_flaws_are(log):
     assert told(log) == (["invalid_rdf", "invalid_record"], [])
 
 
-@pytest.mark.parametrize("kind", [kind for kind in signals.KINDS if kind not in signals.FLAWS])
+@pytest.mark.parametrize("kind", [kind for kind in causes.KINDS if kind not in causes.FLAWS])
 def test_any_other_kind_is_an_error_whatever_is_kept(log, kind):
     log.records.settle(("dataset", "a", None), "new")
     log.record_failed(failed(kind))
@@ -213,8 +213,8 @@ def test_any_other_kind_is_an_error_whatever_is_kept(log, kind):
 
 
 def test_each_kind_says_whether_something_is_missing():
-    assert set(signals.FINDINGS) == {"broken_link", "no_rdf", "not_taken"}
-    assert set(signals.FLAWS.values()) <= signals.KINDS.keys() - signals.FLAWS.keys()
+    assert set(causes.FINDINGS) == {"broken_link", "no_rdf", "not_taken"}
+    assert set(causes.FLAWS.values()) <= causes.KINDS.keys() - causes.FLAWS.keys()
 
 
 def put(log, dataset_id, status="new"):

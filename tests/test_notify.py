@@ -29,6 +29,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from scrapy.settings import Settings
 
 from crawlers import settings
+from crawlers.causes import ADVICE, KINDS
 from crawlers.exceptions import ArgumentError
 from crawlers.extensions.report import COUNTS, _add_to_index
 from crawlers.operate.notify import Notifications, channels, notify
@@ -239,7 +240,17 @@ def test_a_webhook_is_told_of_an_incomplete_run(crawl, portal, monkeypatch):
     same = ("source", "spider", "run", "verdict", "expected", "listed", "datasets_on_disk", "unchanged_since")
     same += ("counts", "errors", "flaws", "new_flaws", "started", "finished")
     assert {name: told[name] for name in same} == {name: done.report[name] for name in same}
-    assert set(told) == {*same, "finish_reason", "text", "seconds", "host", "advice", "failed_before", "failing_since"}
+    assert set(told) == {
+        *same,
+        "finish_reason",
+        "text",
+        "seconds",
+        "host",
+        "advice",
+        "command",
+        "failed_before",
+        "failing_since",
+    }
     assert 0 < told["seconds"] < 120
     assert warnings(done) == []
 
@@ -541,11 +552,28 @@ def test_why_a_run_did_not_start(tmp_path):
 def test_how_a_run_died(tmp_path):
     why = "Process 7, which ended by SIGKILL and logged to /srv/one.log, left no report."
     notice = Notice({**_report("interrupted"), "finish_reason": "died", "why": f"{why}\x1b[2J"}, tmp_path)
-    assert body(notice).split("\n\n")[1:3] == [f"{why}[2J", notice.advice]
-    assert notice.advice.startswith("The run crashed.")
+    assert body(notice).split("\n\n")[1:3] == [f"{why}[2J", f"{notice.advice}\n  scrapy harvest kyoto"]
+    assert notice.advice.startswith("The run crashed: its process was killed, or the machine went down. Run the same")
     assert notice.advice == notice.fields()["advice"]
     assert "why" not in notice.fields()
-    assert Notice(_report("interrupted"), tmp_path).advice.startswith("The run was stopped.")
+    assert Notice(_report("interrupted"), tmp_path).advice.startswith("The run was stopped before its end.")
+
+
+def test_what_to_do_goes_by_the_cause_and_not_by_the_verdict(tmp_path):
+    """As error_kinds.toml has it: nobody who is blocked, or who sees a catalogue shrink, is told to run again."""
+
+    def told(verdict, **errors):
+        notice = Notice({**_report(verdict), "errors": errors}, tmp_path)
+        return notice.fields()["advice"].removeprefix(KINDS.get(next(iter(errors), ""), "")).strip(), notice.command
+
+    assert told("incomplete", shrink=1, http=40) == (ADVICE["shrink"], "scrapy sources accept-shrink kyoto")
+    assert told("incomplete", http=40) == (ADVICE["http"], "scrapy harvest kyoto")
+    assert told("blocked", blocked=1, timeout=9) == (ADVICE["blocked"], None)
+    assert told("failed", no_datasets=1) == (ADVICE["no_datasets"], "scrapy sources validate kyoto")
+    assert told("failed")[1] == "scrapy jobs show kyoto"
+    assert Notice(_report("complete"), tmp_path).advice is None
+    mail = body(Notice({**_report("blocked"), "errors": {"blocked": 1}}, tmp_path))
+    assert (mail.count(ADVICE["blocked"]), "again" in mail) == (2, False)
 
 
 def test_a_letter_names_the_report_that_is_there(tmp_path):

@@ -248,12 +248,14 @@ def test_everyone_can_use_a_report(reports, chromium, name, width, scheme):
 
 
 @pytest.mark.browser
-def test_the_overview_fits_a_screen(house, reports, chromium):
+def test_the_first_screen_has_what_is_wrong_the_last_runs_growth_and_changes(house, reports, chromium):
     with tab(chromium) as page:
         for address in (house.url, *(path.as_uri() for path in reports.values())):
             page.goto(address)
             assert page.get_by_role("heading", name="Needs attention").is_visible()
-            assert page.evaluate("document.documentElement.scrollHeight") <= 800, address
+            for what in (".facts", ".strips", "figure:has(h3:text-is('Growth'))", "figure:has(h3:text-is('Changes'))"):
+                box = page.locator(what).first.bounding_box()
+                assert box["y"] + box["height"] <= 800, (address, what)
 
 
 @pytest.mark.browser

@@ -27,11 +27,11 @@ from cmarkgfm.cmark import Options
 from lxml import html
 
 from crawlers import settings
+from crawlers.causes import ADVICE, KINDS
 from crawlers.components.browser import executables
 from crawlers.exceptions import SourcesError
 from crawlers.operate.report.chart import Mark, apart, top
 from crawlers.operate.report.report import SCRIPT, cut, environment, inert, link, write, write_summary
-from crawlers.signals import ADVICE, KINDS
 from crawlers.store.figures.contents import AGES, FIELDS
 from crawlers.store.index import catch_up
 from crawlers.store.index.database import connect
@@ -204,7 +204,9 @@ def test_the_runs_are_shown_as_they_went(made):
 
 def test_only_the_last_thirty_runs_are_shown(tmp_path):
     indexed(tmp_path, datasets=3, sources=1, runs=45)
-    marks = report(tmp_path).tree.xpath("//ol//svg/@aria-label")
+    page = report(tmp_path)
+    marks = page.tree.xpath("//table//ol//svg/@aria-label")
+    assert page.tree.xpath("//ul[@class='strips']//ol//svg/@aria-label") == marks
     known = ask(tmp_path, "SELECT started FROM runs ORDER BY run DESC LIMIT 30")
     assert [mark[:10] for mark in marks] == [started[:10] for (started,) in reversed(known)]
 
@@ -390,7 +392,7 @@ def test_a_run_that_died_is_interrupted_and_to_be_looked_at(well):
     assert "None: nothing is missing after the last runs." in words(before.tree)
     (row,) = after.rows("The sources that need attention")
     assert row[:3] == ["source-2", "interrupted 30 of 120 datasets", "it crashed"]
-    assert row[4] == "scrapy harvest source-2"
+    assert row[4].endswith("it goes on where it was. scrapy harvest source-2")
     assert "nothing is missing" not in words(after.tree)
     assert "The last run of source-2 crashed and left no report" in words(after.tree)
     assert [row[:2] for row in after.rows("Each source")][:2] == [["source-2", "interrupted"], ["source-0", "complete"]]
@@ -459,10 +461,11 @@ def test_what_is_to_be_looked_at_leads_to_its_row(tmp_path):
     page = report(tmp_path, now=datetime(2026, 2, 3, tzinfo=UTC))
     links = page.tree.xpath("//section[@aria-labelledby='attention']//a")
     of_rows = [one for one in links if one.get("href").startswith("#source-")]
-    assert [words(one) for one in of_rows] == [f"source-{number}" for number in range(5)]
+    assert [words(one) for one in of_rows] == [f"source-{number}" for number in range(4)]
     for link_ in of_rows:
         assert words(page.tree.get_element_by_id(link_.get("href")[1:]).find("th")) == words(link_)
-    assert (words(links[-1]), links[-1].get("href")) == ("15 more", "#sources")
+    more = [(words(one), one.get("href")) for one in links if "more" in words(one)]
+    assert more == [("16 more", "#sources"), ("15 more sources", "#runs")]
 
 
 def test_a_source_that_stopped_is_silent(well):
@@ -591,7 +594,7 @@ def test_a_report_of_any_size_keeps_the_rules(tmp_path, sources, datasets, runs)
     assert len(rows) == sources
     assert all((row[1] == "never run") == (runs == 0) for row in rows)
     if not datasets:
-        assert words(page.tree).count("There is nothing to show yet.") == 5
+        assert words(page.tree).count("There is nothing to show yet.") == 6
 
 
 def test_a_report_of_nothing(tmp_path):
@@ -1058,6 +1061,32 @@ def test_a_browser_shows_it(opened, pages, name, scheme, width):
     faint = [one for one in page.evaluate(CONTRAST) if one[0] < 4.5]
     assert faint == []
     assert page.evaluate("document.querySelectorAll('script, [onerror], [onload]').length") == 1
+
+
+KEYS = """() => {
+  const shown = one => getComputedStyle(one)[one instanceof SVGElement ? "fill" : "backgroundColor"];
+  const wrong = [];
+  for (const figure of document.querySelectorAll("figure:has(.key .swatch)")) {
+    for (const swatch of figure.querySelectorAll(".key .swatch")) {
+      const style = [...swatch.classList].find(name => name !== "swatch");
+      const inside = swatch.querySelector("path") || swatch;
+      const marks = [...figure.querySelectorAll(`.stack > .${style}, .chart path.${style}`)];
+      const is_wrong = marks.some(mark => shown(mark) !== shown(inside));
+      if (is_wrong || shown(inside) === "rgba(0, 0, 0, 0)") wrong.push(`${figure.innerText.slice(0, 20)} ${style}`);
+    }
+  }
+  return [document.querySelectorAll(".key .swatch").length, wrong];
+}"""
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("name", ["full", "ecosystem"])
+def test_a_key_has_the_colours_of_its_marks(opened, pages, name, scheme):
+    page = opened(pages[name], scheme)
+    swatches, wrong = page.evaluate(KEYS)
+    assert swatches > 4
+    assert wrong == []
 
 
 @pytest.mark.browser

@@ -749,3 +749,28 @@ def test_an_option_of_another_verb(place: Place) -> None:
     assert "scrapy sources enable takes no --why." in place.sources("enable", "a", "--why", "x", code=2).stderr
     assert "scrapy sources remove takes no -a." in place.sources("remove", "a", "-a", "x=1", code=2).stderr
     assert place.path.read_text() == FILE
+
+
+# Accept a shrink
+
+
+def test_a_list_that_a_run_refused_to_withdraw_is_accepted_once(place: Place) -> None:
+    with Portal(100) as portal:
+        place.write(ckan(portal, "a"))
+        place.run("harvest", "a")
+        gone = portal.ids()[:12]
+        portal.change(remove=gone)
+        nothing = "[a]: its last run did not refuse to withdraw anything: there is nothing to accept.\n"
+        assert place.sources("accept-shrink", "a", "--yes", code=1).stderr == nothing
+        strict = "-sCONFIRM_MAX=1"
+        place.run("harvest", "a", strict, code=3)
+        asked = place.sources("accept-shrink", "a", strict, code=1)
+        assert asked.stdout.startswith("[a]: 12 of 100 datasets are no longer listed (12.0%), more than SHRINK_LIMIT")
+        assert "ACCEPT_SHRINK" not in asked.stdout
+        assert asked.stderr == "There is no terminal to ask on: add --yes to withdraw them.\n"
+        portal.change(remove=portal.ids()[:1])
+        place.sources("accept-shrink", "a", "--yes", strict, code=3)
+        place.sources("accept-shrink", "a", "--yes", strict)
+        (run,) = runs(place.output, "a", limit=1)
+        assert (run.state, run.counts["withdrawn"]) == ("complete", 13)
+        assert place.sources("accept-shrink", "a", "--yes", code=1).stderr == nothing

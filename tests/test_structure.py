@@ -29,6 +29,7 @@ FLOORS = (
         "crawlers.fields",
         "crawlers.items",
         "crawlers.signals",
+        "crawlers.causes",
         "crawlers.components.scrapy_internals",
     ),
     ("crawlers.safety",),
@@ -156,10 +157,10 @@ def test_a_text_that_names_a_module_is_an_import():
     given = (
         "crawlers.operate.console",
         "crawlers.kinds.ckan.spider:CKAN",
-        "crawlers.signals.KINDS",
+        "crawlers.causes.KINDS",
         "crawlers.kinds.",
     )
-    there = ["crawlers.operate.console", "crawlers.kinds.ckan.spider", "crawlers.signals", "crawlers.kinds"]
+    there = ["crawlers.operate.console", "crawlers.kinds.ckan.spider", "crawlers.causes", "crawlers.kinds"]
     assert [_module_of(text) for text in given] == there
     assert not any(map(_module_of, ("crawlers", "scrapy.http", "see crawlers.kinds.", "https://crawlers.kinds/")))
 

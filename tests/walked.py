@@ -21,7 +21,7 @@ from scrapy.utils.misc import build_from_crawler, load_object
 from scrapy.utils.test import get_crawler
 from twisted.python.failure import Failure
 
-from crawlers import settings, signals
+from crawlers import causes, settings, signals
 from crawlers.components.ledger import Job
 from crawlers.components.scheduler import place_of
 from crawlers.store.index import Index
@@ -69,13 +69,13 @@ class Walked:
     def judged(self) -> tuple[str, int | None, int]:
         """The verdict that a crawl's report would give, how many datasets are expected, and how many were listed."""
         state = self.spider.run_state
-        is_whole = self.kinds().keys() <= set(signals.FINDINGS) and set(state.walks.lists.values()) == {"ended"}
+        is_whole = self.kinds().keys() <= set(causes.FINDINGS) and set(state.walks.lists.values()) == {"ended"}
         is_all = state.expected is not None and state.listed >= state.expected
         verdict = "partial" if state.is_limited else "complete" if state.walks.evidence and is_all else "incomplete"
         return verdict if is_whole else "incomplete", state.expected, state.listed
 
     def note(self, failed: signals.Failed) -> None:
-        (self.flaws if failed.kind in signals.FLAWS else self.errors).append(failed)
+        (self.flaws if failed.kind in causes.FLAWS else self.errors).append(failed)
 
     async def run(self, answers: Answers) -> None:
         waiting, late = [each async for each in self.spider.start()], None

@@ -76,7 +76,7 @@ def of_failure(kind: str, http_status: int | None, *, is_online: bool, reason: s
     """Return what a failed request means.
 
     Args:
-        kind: one of `crawlers.signals.KINDS`.
+        kind: one of `crawlers.causes.KINDS`.
         http_status: of the answer, if there was one.
         reason: its sentence, which tells a robots.txt that disallows from one that is unreachable.
         is_online: whether any host has answered in this run; else our own network may be the reason.

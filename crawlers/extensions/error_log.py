@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from scrapy import signals as scrapy_signals
 from scrapy.exceptions import DropItem
 
-from crawlers import signals
+from crawlers import causes, signals
 from crawlers.components.ledger import Job, Records
 from crawlers.exceptions import AnswerError
 from crawlers.extensions.flaw_log import FlawLog
@@ -75,7 +75,7 @@ class ErrorLog:
 
     def record_failed(self, failed: signals.Failed) -> None:
         """Write the line of a failure, unless it was written before a kill; a flaw's when its document is kept."""
-        if failed.kind in signals.FLAWS:
+        if failed.kind in causes.FLAWS:
             try:
                 self.flaws.note(failed)
             except OSError as error:

@@ -8,13 +8,14 @@ from dataclasses import asdict, replace
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
+from crawlers.causes import FLAWS
 from crawlers.components.ledger import IS_EXCLUDED, IS_KEPT, Job, Records
 from crawlers.items import Dataset, Flaw
 from crawlers.listing.crawl import RunState
 from crawlers.records import moment
 from crawlers.safety import strict_json
 from crawlers.safety.redact import redact
-from crawlers.signals import FLAWS, Failed
+from crawlers.signals import Failed
 from crawlers.store import lines
 from crawlers.store.index import Index
 from crawlers.store.index.columns import storable

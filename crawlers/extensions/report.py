@@ -16,7 +16,7 @@ from scrapy import signals as scrapy_signals
 from scrapy.exceptions import NotConfigured
 from scrapy.extensions.feedexport import FeedExporter
 
-from crawlers import signals
+from crawlers import causes, signals
 from crawlers.components.ledger import Job
 from crawlers.exceptions import JobError
 from crawlers.extensions.error_log import ErrorLog, now
@@ -37,10 +37,6 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
 
 
-BLOCKED = (
-    "blocked: the portal refuses this crawler. Set CONTACT (a user agent with a contact), "
-    "an API token in the environment, or go slower: -s REQUESTS_PER_SECOND=0.5"
-)
 _CHANGES = ("new", "updated", "withdrawn", "restored")
 _STATS = {
     "requests": "downloader/request_count",
@@ -118,7 +114,7 @@ def summary(report: dict[str, Any], folder: Path, unwritten: str = "") -> str:
     counts, errors, flaws = report["counts"], report["errors"], report.get("flaws") or {}
     lines = [f"{report['source']}: {judged(report['verdict'], flaws)}. {_documents(report)}."]
     if report["verdict"] == "blocked":
-        lines.append(BLOCKED)
+        lines.append(f"blocked: {causes.of_run(report)[0].sentence}")
     if report.get("stopped"):
         lines.append(report["stopped"])
     if errors:
@@ -271,7 +267,7 @@ class Report:
             expected=self.state.expected,
             listed=self.state.listed,
             limited=self.state.is_limited,
-            errors={kind: count for kind, count in self.error_log.failures().items() if kind not in signals.FINDINGS},
+            errors={kind: count for kind, count in self.error_log.failures().items() if kind not in causes.FINDINGS},
             blocked=not getattr(self.crawler.spider, "crosses_hosts", False)
             and (self.job.state.get("blocked", False) or bool(blocked_hosts)),
         )

@@ -152,7 +152,7 @@ class Record:
         Args:
             sentence: what is wrong.
             place: the field concerned, as it is named in this record: ``tags[0]``.
-            kind: one of `crawlers.signals.FLAWS`.
+            kind: one of `crawlers.causes.FLAWS`.
         """
         note(self.flaws, Flaw(sentence, *_located(self, place, kind)))
 

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from types import MappingProxyType
 from typing import Any, NamedTuple
 
+from crawlers.causes import ADVICE, KINDS, of_run
 from crawlers.records.moment import moment
 from crawlers.safety.redact import safe_line
-from crawlers.signals import KINDS
 from crawlers.store.runs import Item, Run
 
 _WIDEST = 4000  # characters
@@ -188,12 +187,8 @@ def coloured(state: str, text: str, *, colours: bool) -> str:
     return f"\x1b[{_COLOURS[state]}m{text}\x1b[0m" if colours and state in _COLOURS else text
 
 
-def described(run: Run, advice: Mapping[str, str] = MappingProxyType({})) -> Iterator[str]:
-    """Yield the lines of a report, one for each field with a value.
-
-    Args:
-        advice: what to do, by kind of error.
-    """
+def described(run: Run) -> Iterator[str]:
+    """Yield the lines of a report, one for each field with a value."""
     arguments = " ".join(f"{name}={value}" for name, value in run.arguments.items())
     yield from _field("spider", f"{run.spider or ''} {arguments}")
     yield from _field("started", f"{minute(run.started)} UTC, took {duration(run.seconds) or 'less than a second'}")
@@ -205,7 +200,10 @@ def described(run: Run, advice: Mapping[str, str] = MappingProxyType({})) -> Ite
     for name, kinds in (("errors", run.errors), ("flaws", run.flaws)):
         for kind, count in kinds.items():
             yield from _field(name, f"{count} {kind}: {KINDS.get(kind, '')}")
-            yield from _field("advice", advice.get(kind, ""))
+            yield from _field("advice", ADVICE.get(kind, ""))
+    for cause in of_run(run.details | {"verdict": run.state, "source": run.source, "run": run.run})[:1]:
+        yield from _field("cause", cause.sentence if not cause.lines else "")
+        yield from _field("command", cause.command)
     yield from _field("requests", f"{run.requests}, {run.retries} of them retries; {run.bytes} bytes")
     yield from _field("resumed", "yes" if run.resumed else "")
     yield from _field("log", run.log or "")

@@ -276,7 +276,7 @@ class Item:
         kind: the document's: dataset, dataset_metadata, resource_metadata; ``None`` of what failed.
         file: relative to the source's folder.
         error: one sentence; ``None`` unless it failed, as for the next two.
-        error_kind: one of `crawlers.signals.KINDS`.
+        error_kind: one of `crawlers.causes.KINDS`.
         stage: where it failed: start, list, fetch, parse, write.
     """
 

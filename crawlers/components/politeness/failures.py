@@ -1,4 +1,4 @@
-"""What a failed request failed of, in one of `crawlers.signals.KINDS` and one sentence; and answers of bot checks."""
+"""What a failed request failed of, in one of `crawlers.causes.KINDS` and one sentence; and answers of bot checks."""
 
 from __future__ import annotations
 

@@ -14,7 +14,6 @@ from typing import Any
 
 from crawlers.exceptions import RunError, hint
 from crawlers.operate.strict_command import ProjectCommand, Verb
-from crawlers.signals import ADVICE
 from crawlers.store.run_text import (
     coloured,
     counted,
@@ -123,7 +122,7 @@ class Command(ProjectCommand):
 
     def _shown(self, run: Run) -> Iterator[str]:
         yield f"{run.source}/{run.run}: {coloured(run.state, judged(run.state, run.flaws), colours=self.colours)}"
-        yield from described(run, ADVICE)
+        yield from described(run)
         for number, item in enumerate(items(run)):
             if not number:
                 yield ""

@@ -28,6 +28,7 @@ class Command(ProjectCommand):
         "validate": Verb(f"{_IN}.dry_run:validate", ("show",)),
         **dict.fromkeys(("enable", "disable"), Verb(f"{_IN}.file:set_state", (), 1)),
         **dict.fromkeys(("approve", "refuse"), Verb(f"{_IN}.file:set_state", ("why",), 1)),
+        "accept-shrink": Verb(f"{_IN}.shrink:accept_shrink", ("yes",), 1, 1),
         "edit": Verb(f"{_IN}.file:edit_table", _EDITED, 1, 1),
         "schedule": Verb(f"{_IN}.file:schedule", (), 2),
         "rename": Verb(f"{_IN}.folders:rename", (), 2, 2),
@@ -40,6 +41,7 @@ class Command(ProjectCommand):
     takes = (
         "[--json] | show NAME [--json] | known [TEXT] | add NAME [SPIDER] URL | add NAME --known PORTAL | "
         "validate [NAME ...] [--show N] | enable|disable|approve|remove NAME ... | refuse NAME ... --why TEXT | "
+        "accept-shrink NAME [--yes] | "
         "edit NAME [-a NAME=VALUE] [-s NAME=VALUE] [--schedule WHEN] [--contact TEXT] | schedule NAME WHEN|none | "
         "rename OLD NEW | attach NAME ids.csv | purge NAME [--yes]"
     )
@@ -48,9 +50,10 @@ class Command(ProjectCommand):
         "Without arguments: list the sources with their last verdict and their next run. add finds out what an "
         "address is, and writes the table, with the settings of -s. known lists public portals of the registry, "
         "and add --known takes the address and the kind from there. validate crawls at most 20 records of each "
-        "source into a temporary folder, and shows what was found. edit changes a table as add writes it; an empty "
-        "value removes a key. rename moves what the source has on disk, too; attach gives datasets on disk the ids "
-        "that the source has now; purge deletes what a removed source left there. "
+        "source into a temporary folder, and shows what was found. accept-shrink shows what the last run refused to "
+        "withdraw, and harvests the source with that list accepted, once. edit changes a table as add writes it; an "
+        "empty value removes a key. rename moves what the source has on disk, too; attach gives datasets on disk the "
+        "ids that the source has now; purge deletes what a removed source left there. "
         "Exit code: 0 done, 1 not done, 3 a dry run is neither complete nor partial."
     )
 
@@ -74,7 +77,7 @@ class Command(ProjectCommand):
         )
         group.add_argument("--force", action="store_true", help="write the table without checking the address")
 
-        parser.add_argument("--yes", action="store_true", help="purge, add: do it without asking")
+        parser.add_argument("--yes", action="store_true", help="purge, add, accept-shrink: do it without asking")
 
     def process_options(self, args: list[str], opts: argparse.Namespace) -> None:
         """Read the options; settings that go into a table are checked with the table."""

@@ -9,7 +9,7 @@ import threading
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -24,6 +24,7 @@ from crawlers.operate.harvest.harvest import already_running
 from crawlers.operate.harvest.job import read_claim
 from crawlers.operate.queue import need
 from crawlers.operate.sources.file import SourcesFile
+from crawlers.operate.sources.shrink import SETTING, refused, to_accept
 from crawlers.safety.locks import is_crawled
 from crawlers.safety.redact import hide, redact
 from crawlers.store.runs import at_work
@@ -227,7 +228,7 @@ class Operators:
         app.add_url_rule("/login", "login", self.show_form, methods=["GET"])
         app.add_url_rule("/login", "log in", self.log_in, methods=["POST"])
         app.add_url_rule("/logout", "log out", self.log_out, methods=["POST"])
-        app.add_url_rule(f"/sources/<source>/<any({','.join(ACTIONS)}):name>", "act", self.act, methods=["POST"])
+        app.add_url_rule(f"/sources/<source>/<any({_NAMES}):name>", "act", self.act, methods=["POST"])
 
     def available(self, source: str) -> dict[str, Action]:
         """Return what can be done with a source as it is now, by the last part of the address that does it."""
@@ -240,6 +241,7 @@ class Operators:
         names = ["stop"] if is_at_work else []
         if table:
             names += [] if is_at_work or table.review == "refused" else ["harvest"]
+            names += ["accept-shrink"] if not is_at_work and refused(self.project.output, source) else []
             names += ["disable" if table.enabled else "enable"]
             names += [name for name, state in _REVIEWS.items() if state != table.review]
         return {name: ACTIONS[name] for name in names}
@@ -288,6 +290,11 @@ def _back() -> str:
     return addresses.source(source) if source else "/"
 
 
+def _accept(project: Project, name: str, _: str | None) -> str:
+    accepted = f"{SETTING}={to_accept(project.output, name)}"
+    return _harvest(replace(project, given=(*project.given, accepted)), name, None)
+
+
 def _harvest(project: Project, name: str, _: str | None) -> str:
     sources, mistakes = project.file.read()
     if name in mistakes:
@@ -317,10 +324,12 @@ def _refuse(project: Project, name: str, why: str | None) -> str:
 
 ACTIONS = {
     "harvest": Action("Harvest now", _harvest),
+    "accept-shrink": Action("Accept the shrink", _accept),
     "stop": Action("Stop", _stop),
     "enable": Action("Enable", _changed("enable")),
     "disable": Action("Disable", _changed("disable")),
     "approve": Action("Approve", _changed("approve"), takes_comment=True),
     "refuse": Action("Refuse", _refuse, takes_comment=True),
 }
+_NAMES = ",".join(f'"{name}"' for name in ACTIONS)
 _REVIEWS = {"approve": "approved", "refuse": "refused"}

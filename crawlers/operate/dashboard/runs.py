@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, get_args
 
 from flask import abort, request
 
+from crawlers.causes import FLAWS, KINDS
 from crawlers.exceptions import IndexUnreadableError, RunError
 from crawlers.operate.dashboard import addresses
 from crawlers.operate.dashboard.addresses import Paging, live, some
 from crawlers.operate.dashboard.tail import MOST, Wanted, log_end, newest, of_run, warnings
 from crawlers.records.moment import moment
-from crawlers.signals import FLAWS, KINDS
+
 from crawlers.store.figures.runs import indexed, reported
 from crawlers.store.lines import Budget
 from crawlers.store.run_text import looks

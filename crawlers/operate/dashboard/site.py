@@ -17,13 +17,13 @@ from flask import request
 from jinja2 import ChoiceLoader, Environment, PackageLoader, PrefixLoader
 from werkzeug.exceptions import BadRequest
 
+from crawlers.causes import ADVICE, KINDS
 from crawlers.exceptions import CrawlersError, IndexUnreadableError, OutputError
 from crawlers.operate.dashboard import addresses
 from crawlers.operate.report.report import environment
 from crawlers.operate.sources.listing import with_all
 from crawlers.records.moment import beginning, end, written
 from crawlers.safety.sqlite import identity
-from crawlers.signals import ADVICE, KINDS
 from crawlers.store.columns import opened
 from crawlers.store.figures.formatting import natural
 from crawlers.store.figures.overview import chosen, known, with_status

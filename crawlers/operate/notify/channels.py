@@ -22,11 +22,11 @@ from urllib.error import URLError
 from urllib.parse import urlsplit
 from urllib.request import HTTPHandler, HTTPSHandler, OpenerDirector, ProxyHandler, Request
 
+from crawlers.causes import ADVICE, KINDS
 from crawlers.exceptions import ArgumentError, CrawlersError
 from crawlers.safety import strict_json
 from crawlers.safety.redact import safe_line
 from crawlers.safety.resolver import is_public, spelled
-from crawlers.signals import KINDS
 from crawlers.store import lines
 from crawlers.store.runs import bounds
 
@@ -320,7 +320,7 @@ def body(notice: Notice) -> str:
     counts = [f"{count:>7} {safe_line(name)}" for name, count in (report.get("counts") or {}).items() if count]
     errors, flaws = (
         [
-            f"{count:>7} {safe_line(kind)}: {KINDS.get(kind, 'see errors.jsonl.')}"
+            f"{count:>7} {safe_line(kind)}: {KINDS.get(kind, 'see errors.jsonl.')} {ADVICE.get(kind, '')}".rstrip()
             for kind, count in (report.get(name) or {}).items()
         ]
         for name in ("errors", "flaws")
@@ -330,7 +330,7 @@ def body(notice: Notice) -> str:
     parts = (
         notice.text,
         safe_line(report.get("why"), 4096),
-        notice.advice,
+        "\n  ".join(filter(None, (notice.advice, notice.command))),
         _section("Documents:", counts),
         _section("Errors:", errors),
         _section("Flaws of records that are kept:", flaws),

@@ -9,23 +9,13 @@ from itertools import takewhile
 from pathlib import Path
 from typing import Any, get_args
 
+from crawlers import causes
 from crawlers.records.moment import seconds
 from crawlers.safety.redact import safe_line
 from crawlers.store.run_text import counted, judged, left_out, looked_at, looks, minute, nothing_changed
 from crawlers.store.runs import State, runs
 
 VERDICTS = tuple(state for state in get_args(State) if state not in ("pending", "running"))
-
-ADVICE = {
-    "incomplete": "Something is missing. Run the same command again: only missing or changed documents are requested.",
-    "blocked": "The portal refuses this crawler. Set CONTACT or an API token in the environment, or go slower: "
-    "-s REQUESTS_PER_SECOND=0.5.",
-    "failed": "The listing did not succeed, so nothing was withdrawn. errors.jsonl and the log say why.",
-    "interrupted": "The run was stopped. Run the same command with the same JOBDIR to resume it.",
-}
-"""What to do, by verdict."""
-CRASHED = "The run crashed. Run the same command with the same JOBDIR to resume it."
-NOT_STARTED = "No request was made. Correct the mistake; `scrapy sources validate` shows whether the crawl starts."
 
 FIELDS = (
     *("source", "spider", "run", "verdict", "finish_reason", "expected", "listed"),
@@ -122,10 +112,15 @@ class Notice:
 
     @property
     def advice(self) -> str | None:
-        """Return what to do; ``None`` for a run that needs nothing."""
-        if self.not_started:
-            return NOT_STARTED
-        return CRASHED if self.report.get("finish_reason") == "died" else ADVICE.get(self.report["verdict"])
+        """Return why the run is not complete, and what to do; ``None`` for one that needs nothing."""
+        found = causes.of_run(self.report)
+        return found[0].sentence if found else None
+
+    @property
+    def command(self) -> str | None:
+        """Return the command that does what the advice says; ``None`` if none does."""
+        found = causes.of_run(self.report)
+        return (found and found[0].command) or None
 
     @property
     def host(self) -> str:
@@ -141,7 +136,7 @@ class Notice:
         found = {"text": self.text} | {name: self.report.get(name) for name in FIELDS}
         found |= {"seconds": self.seconds, "host": self.host}
         found |= {"failed_before": self.before.count, "failing_since": self.before.since}
-        return found | ({"advice": self.advice} if self.advice else {})
+        return found | {name: text for name in ("advice", "command") if (text := getattr(self, name))}
 
     def _errors(self) -> str:
         errors = self.report.get("errors") or {}

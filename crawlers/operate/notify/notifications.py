@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Self, get_args
 from scrapy.exceptions import NotConfigured
 
 from crawlers import signals
+from crawlers.causes import FLAWS, KINDS
 from crawlers.exceptions import ArgumentError
 from crawlers.items import State
 from crawlers.operate.notify.channels import Channel, Mail, NotificationError, Webhook, with_retries
@@ -21,7 +22,7 @@ from crawlers.operate.notify.notice import VERDICTS, Failures, Notice, failures_
 from crawlers.records.moment import seconds
 from crawlers.safety.locks import alone
 from crawlers.safety.redact import safe_line
-from crawlers.signals import FLAWS, KINDS, OUTCOMES
+from crawlers.signals import OUTCOMES
 
 if TYPE_CHECKING:
     from prometheus_client import CollectorRegistry

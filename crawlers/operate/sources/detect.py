@@ -16,6 +16,7 @@ from scrapy import Request, signals
 from scrapy.exceptions import StopDownload
 
 from crawlers import arguments, kind
+from crawlers.causes import ADVICE
 from crawlers.components.politeness import failures
 from crawlers.components.politeness.failures import challenge
 from crawlers.exceptions import AnswerError, CrawlersError, SourcesError
@@ -23,7 +24,6 @@ from crawlers.listing.answers import other_answer
 from crawlers.operate.pages import crawl_error, end_at_once
 from crawlers.records.addresses import linked
 from crawlers.records.rdf import formats
-from crawlers.signals import ADVICE
 
 if TYPE_CHECKING:
     from scrapy.commands import ScrapyCommand

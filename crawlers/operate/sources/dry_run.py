@@ -16,7 +16,7 @@ from typing import Any
 
 from scrapy.exceptions import UsageError
 
-from crawlers import signals
+from crawlers import causes
 from crawlers.exceptions import ArgumentError, CrawlersError, SourcesError
 from crawlers.extensions.public_hosts import NAME as PUBLIC_HOSTS
 from crawlers.operate.harvest.job import Job, setting_text
@@ -253,7 +253,7 @@ def _validate(call: Call, source: Source, shown: int) -> int:
     said += [f"  ! {hint}"] if hint and not found.is_successful else []
     for mark, kinds in (("!", found.errors), ("~", found.flaws)):
         for kind, (count, first) in kinds.items():
-            line = f"  {mark} {kind} ({count}): {signals.KINDS.get(kind, '')} First: {first}"
+            line = f"  {mark} {kind} ({count}): {causes.KINDS.get(kind, '')} First: {first}"
             said.append(redact(line)[:_LONGEST_LINE])
     said += [redact(json.dumps(record, indent=2, ensure_ascii=False)) for record in found.records[:shown]]
     print("\n".join(said), flush=True)

@@ -196,8 +196,8 @@ def with_all(
         shown = attention.get(name) or NO_STATUS | status.get(name, {"source": name})
         if why in _TO_DO:
             attention[name] = shown = shown | {"reasons": [*shown["reasons"], _TO_DO[why]]}
-        if name in attention:
-            attention[name] = shown = shown | {"command": command(row)}
+        if name in attention and (why in _TO_DO or not shown["advice"]):
+            attention[name] = shown = shown | {"advice": None, "command": command(row)}
         rows.append(with_command(row) | {"status": shown})
     order = {name: place for place, name in enumerate(attention)}
     rows.sort(key=lambda row: (order.get(row["name"], len(order)), natural(row["name"])))

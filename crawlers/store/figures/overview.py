@@ -11,9 +11,9 @@ from itertools import accumulate, pairwise
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
+from crawlers.causes import ADVICE, KINDS, of_run
 from crawlers.exceptions import SourcesError, hint
 from crawlers.records.moment import moment
-from crawlers.signals import ADVICE, KINDS
 from crawlers.store.columns import opened
 from crawlers.store.figures import contents, formatting, series
 from crawlers.store.figures.contents import Described, descriptions
@@ -255,7 +255,7 @@ _SUMS = ("datasets", "resources", "withdrawn", "contactless")
 
 NO_STATUS: Row = {
     **NOTHING,
-    **dict.fromkeys(("state", "doing", "overdue", "last", "last_time", "command")),
+    **dict.fromkeys(("state", "doing", "overdue", "last", "last_time", "advice", "command")),
     "dead": False,
     "reached": "",
     "reasons": [],
@@ -277,8 +277,10 @@ def with_status(known: dict[str, Any], current: Sequence[Run]) -> dict[str, Any]
     indexed = {row["source"]: row for row in known["sources"]}
     causes = _causes(known["errors"])
     rows = [
-        _with_status(indexed.get(name, {**NOTHING, "source": name}), runs[name], known["now"])
-        | {"causes": causes.get(name, []), "command": f"scrapy harvest {name}"}
+        _with_cause(
+            _with_status(indexed.get(name, {**NOTHING, "source": name}), runs[name], known["now"])
+            | {"causes": causes.get(name, [])}
+        )
         for name in {**indexed, **runs}
     ]
     rows.sort(key=_order)
@@ -323,6 +325,15 @@ def _with_status(row: Row, current: list[Run], now: str) -> Row:
         "last_time": (dead.finished or dead.started) if dead else row["last_finished"],
         "history": {**row["history"], "runs": _marks(row["history"]["runs"], current)},
     }
+
+
+def _with_cause(row: Row) -> Row:
+    """Return a row with what to do: what its last run's cause says; of one that is only overdue, to harvest it."""
+    report = {"source": row["source"], "run": row["last"], "verdict": row["state"], "errors": dict(row["causes"])}
+    found = of_run(report | ({"finish_reason": "died"} if row["dead"] else {}))
+    if not found:
+        return {**row, "advice": None, "command": f"scrapy harvest {row['source']}"}
+    return {**row, "advice": found[0].advice, "command": found[0].command}
 
 
 def _order(row: Row) -> tuple[bool, int, list[tuple[str, int]]]:
@@ -388,6 +399,7 @@ def week(db: sqlite3.Connection, names: str, now: datetime) -> dict[str, Any]:
             sources[source][status] += count
     return {
         "days": days,
+        "drawn": series.Columns(sorted(days), days, series.CHANGES),
         "sources": dict(sorted(sources.items(), key=lambda item: -sum(item[1].values()))),
         "total": sum(sum(counts.values()) for counts in days.values()),
     }

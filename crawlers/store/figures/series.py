@@ -114,7 +114,7 @@ SOURCES = 12
 """Charts of sources in a report."""
 _LOOKED_AT = 50
 _PARTS = 5  # formats, licences or fields with a line
-_CHANGES = {"new": "complete", "updated": "partial", "withdrawn": "failed", "restored": "pending"}
+CHANGES = {"new": "complete", "updated": "partial", "withdrawn": "failed", "restored": "pending"}
 
 
 def values(
@@ -153,7 +153,7 @@ def source_charts(db: sqlite3.Connection, source: str) -> Row | None:
     days = timeseries.days(db, source)
     if len(days) < 2:
         return None
-    known = values(db, source, days, ["datasets", "resources", "flaws", *_CHANGES], [source])
+    known = values(db, source, days, ["datasets", "resources", "flaws", *CHANGES], [source])
     return {
         "days": [days[0], days[-1]],
         "numbers": [
@@ -162,7 +162,7 @@ def source_charts(db: sqlite3.Connection, source: str) -> Row | None:
             if any(known[metric, source].values())
         ],
         "fields": _fields(db, source, days, known["datasets", source]),
-        "changes": _changes(days, {metric: known[metric, source] for metric in _CHANGES}),
+        "changes": _changes(days, {metric: known[metric, source] for metric in CHANGES}),
         "formats": _largest(db, source, days, "format:"),
         "licences": _largest(db, source, days, "license:"),
     }
@@ -176,7 +176,7 @@ def _changes(days: Sequence[str], known: dict[str, dict[str, float]]) -> Columns
             there = [numbers[day] for day in slot.days if day in numbers]
             if there:
                 by_day[slot.days[-1]][metric] = sum(there)
-    return Columns(days[1:], by_day, _CHANGES)
+    return Columns(days[1:], by_day, CHANGES)
 
 
 def _fields(db: sqlite3.Connection, source: str, days: Sequence[str], datasets: Values) -> Lines:
