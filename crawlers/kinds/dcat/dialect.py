@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from scrapy import Request
 from scrapy.http import HtmlResponse, Response
 
+from crawlers.causes import FINDINGS
 from crawlers.components.spool import SPOOL_MAXSIZE, open_body
 from crawlers.exceptions import AnswerError
 from crawlers.kinds.dcat import paging
@@ -28,7 +29,6 @@ from crawlers.listing.ladder import Again, Instead
 from crawlers.listing.walk import Entry, ListingPage, Offer, Walk
 from crawlers.records.addresses import absolute
 from crawlers.records.rdf import formats
-from crawlers.signals import FINDINGS
 from crawlers.store.index import scope
 
 if TYPE_CHECKING:

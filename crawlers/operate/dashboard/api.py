@@ -22,6 +22,7 @@ from flask import Response, abort, request
 from msgspec import UNSET
 from werkzeug.exceptions import BadRequest
 
+from crawlers.causes import KINDS
 from crawlers.exceptions import hint
 from crawlers.operate.dashboard import addresses
 from crawlers.operate.dashboard.runs import stored
@@ -73,7 +74,6 @@ from crawlers.operate.sources.listing import AllSources
 from crawlers.records.moment import moment
 from crawlers.safety import strict_json
 from crawlers.safety.redact import one_line, redact, writable
-from crawlers.signals import KINDS
 from crawlers.store import history
 from crawlers.store.figures.changes import Wanted as WantedChanges
 from crawlers.store.figures.changes import changes as find_changes

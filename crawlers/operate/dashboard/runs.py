@@ -13,7 +13,6 @@ from crawlers.operate.dashboard import addresses
 from crawlers.operate.dashboard.addresses import Paging, live, some
 from crawlers.operate.dashboard.tail import MOST, Wanted, log_end, newest, of_run, warnings
 from crawlers.records.moment import moment
-
 from crawlers.store.figures.runs import indexed, reported
 from crawlers.store.lines import Budget
 from crawlers.store.run_text import looks
