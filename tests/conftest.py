@@ -23,6 +23,7 @@ import pytest
 from jinja2 import BytecodeCache, Environment
 from scrapy import cmdline
 
+import crawlers.settings
 from crawlers.kind import registered
 from crawlers.spider_loader import OTHERS
 from tests import forked
@@ -155,7 +156,8 @@ def command(*arguments: str) -> subprocess.CompletedProcess[str]:
     with pytest.MonkeyPatch.context() as here, patch.dict(os.environ), warnings.catch_warnings():
         warnings.simplefilter("error")
         here.chdir(ROOT)
-        here.delitem(sys.modules, "crawlers.settings", raising=False)  # it reads the environment
+        here.delitem(sys.modules, "crawlers.settings")  # it reads the environment
+        here.setattr(crawlers, "settings", crawlers.settings)  # which another import replaces
         here.setattr(cmdline, "AsyncCrawlerProcess", _Uncrawled)
         here.setattr(cmdline, "entry_points", _entry_points)
         here.setattr(sys, "argv", ["__main__.py", *arguments])

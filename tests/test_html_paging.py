@@ -45,10 +45,9 @@ Hurrengoa;Nesaf;Næsta;التالي;الصفحة التالية;הבא;بعدی;
 다음;다음 페이지;Tjetra;Növbəti;შემდეგი;Naechste Seite;(Next);next (2/17);Seguente;Próximo;Go to next page;Siguientes"""
 
 
-@pytest.mark.parametrize("text", SAID.replace("\n", ";").split(";"))
-def test_next_in_every_language(text):
-    html = f'<a href="?page=1">1</a><a href="/x">Datasets</a><a href="?page=3">{text}</a><a href="?page=9">Last</a>'
-    assert following(html) == "/list?page=3"
+def test_next_in_every_language():
+    html = '<a href="?page=1">1</a><a href="/x">Datasets</a><a href="?page=3">{}</a><a href="?page=9">Last</a>'
+    assert [text for text in SAID.replace("\n", ";").split(";") if following(html.format(text)) != "/list?page=3"] == []
 
 
 NOT_SAID = """Next event;Next steps;Previous;« prev;Zurück;Vorherige Seite;Letzte;Last »;Anterior;Precedente;Última
@@ -57,9 +56,9 @@ Nest;Text;Beste;Weiterbildung;Weiterlesen;Avantgarde;Home;Contact;3;;Suivez-nous
 Forrige;Poprzednia;Edellinen;‹;«;<<;<;←;Predchádzajúca;Sortieren;Siguenza;Nextcloud;Previous page;Trang trước"""
 
 
-@pytest.mark.parametrize("text", NOT_SAID.replace("\n", ";").split(";"))
-def test_what_does_not_say_next(text):
-    assert following(f'<a href="?page=3">{text}</a>') is None
+def test_what_does_not_say_next():
+    html = '<a href="?page=3">{}</a>'
+    assert [text for text in NOT_SAID.replace("\n", ";").split(";") if following(html.format(text)) is not None] == []
 
 
 SIGNS = [

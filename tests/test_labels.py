@@ -134,10 +134,9 @@ SPELLINGS = (
 )
 
 
-@pytest.mark.parametrize("spelling", SPELLINGS)
 @pytest.mark.parametrize("frame", ["<dl><dt>{}</dt><dd>CC BY</dd></dl>", "<p><b>{}</b> CC BY</p>"])
-def test_spelling_and_markup_do_not_get_in_the_way(spelling: str, frame: str) -> None:
-    assert value(frame.format(spelling)) == ["CC BY"]
+def test_spelling_and_markup_do_not_get_in_the_way(frame: str) -> None:
+    assert [spelling for spelling in SPELLINGS if value(frame.format(spelling)) != ["CC BY"]] == []
 
 
 def test_a_label_broken_by_br() -> None:

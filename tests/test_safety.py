@@ -361,14 +361,15 @@ def test_a_token_goes_to_the_portal_and_stays_there(crawl, monkeypatch, tmp_path
     assert "unencrypted" in done.log
 
 
-@pytest.mark.parametrize(
-    "name",
+SECRETS = (
     "api_key APIKEY my-api-key token x_TOKEN secret signature credential password passwd pwd AccessKeyId auth "
-    "authorization to\u212aen \u017fecret s\u0131gnature CREDENT\u0130AL".split(),
-)
+    "authorization to\u212aen \u017fecret s\u0131gnature CREDENT\u0130AL"
+).split()
+
+
 @pytest.mark.parametrize("text", ["?{}=abc123", "'{}': [b'abc123']", "{}: Bearer abc123"])
-def test_every_name_of_a_secret_is_known_in_any_letters(name, text):
-    assert "abc123" not in redact(text.format(name))
+def test_every_name_of_a_secret_is_known_in_any_letters(text):
+    assert [name for name in SECRETS if "abc123" in redact(text.format(name))] == []
 
 
 @pytest.mark.parametrize(
