@@ -184,7 +184,7 @@ def test_each_source_stands_as_the_index_has_it(copy):
         source, verdict, datasets, resources, withdrawn, finished, complete, nameless, late = known
         assert row[:5] == [source, verdict, str(datasets), str(resources), str(withdrawn)]
         assert (row[5].split()[0], row[6].split()[0]) == (str(nameless), str(late))
-        for time, cell in ((finished, row[7]), (complete, row[8])):
+        for time, cell in ((finished, row[8]), (complete, row[9])):
             assert re.fullmatch(time[:16].replace("T", " ") + r" (\d+ days? ago|\d+ h ago|just now)", cell)
     assert [row[5].endswith("100 %") for row in told] == [True, False, False, True]
 
@@ -1094,7 +1094,7 @@ def test_cards_are_still_tables_to_who_hears_them(opened, pages):
     page = opened(pages["full"], width=360)
     cells = page.get_by_role("table", name="Each source").get_by_role("row").nth(1)
     assert cells.get_by_role("rowheader").inner_text() == "source-4"
-    assert cells.get_by_role("cell").count() == 8
+    assert cells.get_by_role("cell").count() == 9
     assert page.get_by_role("columnheader", name="Late").count() == 1
 
 

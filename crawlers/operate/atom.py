@@ -15,9 +15,11 @@ from crawlers.operate.report.report import cut, inert
 from crawlers.records.moment import moment, written
 
 if TYPE_CHECKING:
+    import sqlite3
     from collections.abc import Iterable, Sequence
 
     from crawlers.store.difference import Difference
+    from crawlers.store.figures.changes import Kept, Row
     from crawlers.store.index.known import Key
 
 TYPE = "application/atom+xml"
@@ -91,6 +93,31 @@ class Entry:
     def id(self) -> str:
         """Its id, whatever its source is called by now."""
         return identity(*self.key, self.time, self.status)
+
+
+def entry_of(db: sqlite3.Connection, kept: Kept, change: Row, page: str | None = None) -> Entry:
+    """Return the entry of a change.
+
+    Args:
+        db: the index.
+        kept: the former versions.
+        change: as `crawlers.store.figures.changes.changes` yields it.
+        page: the address of a page about it, if there is one.
+    """
+    found = kept.compared(db, change)
+    return Entry(
+        source=change["source"],
+        key=("dataset", change["dataset_id"], ""),
+        time=change["time"],
+        status=change["status"],
+        title=change["title"] or change["name"] or change["dataset_id"],
+        fields=change["fields"],
+        publisher=change["publisher"],
+        about=change["about"],
+        difference=found.difference,
+        reason=found.reason,
+        page=page,
+    )
 
 
 def identity(*words: str) -> str:

@@ -204,19 +204,19 @@ def _of_item(path: str, before: Any, after: Any) -> Iterator[Change]:
 
 
 def _change(path: str, before: Any, after: Any) -> Change:
-    one, other = _plain(before), _plain(after)
+    one, other = plain(before), plain(after)
     return Change(path, one, other, "add" if one is None else "remove" if other is None else "replace")
 
 
-def _plain(value: Any) -> Any:
+def plain(value: Any) -> Any:
     """Return a field's value as JSON has it, without what is absent."""
     if is_dataclass(value):
         kind: type = type(value)
         names = ("id", *specs(kind)) if kind is Resource else (*specs(kind),)
-        found = {name: _plain(getattr(value, name)) for name in names}
+        found = {name: plain(getattr(value, name)) for name in names}
         return {name: one for name, one in found.items() if one is not None}
     if isinstance(value, list):
-        return [_plain(each) for each in value] or None
+        return [plain(each) for each in value] or None
     return value
 
 

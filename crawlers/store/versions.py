@@ -93,6 +93,7 @@ WHERE b.id > ?2 AND b.kept >= ?1 AND base.kept < ?1 ORDER BY b.id LIMIT 1
 """
 _STAYING = "SELECT max(id) FROM bodies WHERE id = ? AND kept >= ?"
 _GONE = "UPDATE bodies SET base = NULL, body = NULL WHERE kept < ? AND body IS NOT NULL"
+_OLDER = "SELECT count(*), coalesce(sum(length(body)), 0) FROM bodies WHERE kept < ? AND body IS NOT NULL"
 _COUNT = "SELECT count(body), coalesce(sum(length(body)) FILTER (WHERE kept >= ?), 0) FROM bodies"
 
 
@@ -258,9 +259,9 @@ class Versions:
         except ValueError:  # a line that no crawl wrote
             return None
         except (sqlite3.Error, zstd.ZstdError) as error:
-            raise OutputError(f"{self.folder / FILE} is damaged ({error}): take it from your backup.") from None
+            raise self._damaged(error) from None
         if body is not None and hashlib.sha256(body).hexdigest() != sha256:
-            raise OutputError(f"{self.folder / FILE} is damaged ({sha256} is not): take it from your backup.")
+            raise self._damaged(f"{sha256} is not")
         return body
 
     def _body(self, version: int) -> bytes:
@@ -273,9 +274,15 @@ class Versions:
 
         Args:
             status: of the document's line of that run.
+
+        Raises:
+            OutputError: the file is damaged.
         """
-        row = self.db.execute(_FIELDS, (*key, run, status)).fetchone() if self.db else None
-        return json.loads(row[0]) if row and row[0] is not None else None
+        try:
+            row = self.db.execute(_FIELDS, (*key, run, status)).fetchone() if self.db else None
+            return [*map(str, json.loads(row[0]))] if row and row[0] is not None else None
+        except (sqlite3.Error, ValueError, TypeError) as error:
+            raise self._damaged(error) from None
 
     def has(self, sha256: str) -> bool:
         """Return whether the bytes of a version are kept."""
@@ -306,6 +313,9 @@ class Versions:
 
         Args:
             now: seconds since 1970; by default the clock's.
+
+        Raises:
+            OutputError: the file is damaged.
         """
         if self.db is None:
             return Size(0, 0, 0)
@@ -313,10 +323,32 @@ class Versions:
         for each in (path, path.with_name(f"{FILE}-wal")):
             with suppress(OSError):
                 file += each.stat().st_size
-        count, week = self.db.execute(_COUNT, (int(now or time.time()) - _WEEK,)).fetchone()
+        count, week = self._row(_COUNT, int(now or time.time()) - _WEEK)
         return Size(count, file, week)
 
+    def _row(self, query: str, moment: int) -> tuple[int, int]:
+        try:
+            row: tuple[int, int] = self._open.execute(query, (moment,)).fetchone()
+        except sqlite3.Error as error:
+            raise self._damaged(error) from None
+        return row
+
+    def _damaged(self, error: object) -> OutputError:
+        return OutputError(f"{self.folder / FILE} is damaged ({error}): take it from your backup.")
+
     # What is dropped
+
+    def older(self, before: float) -> tuple[int, int]:
+        """Return how many versions became former before a moment and are kept, and the bytes that they take.
+
+        Args:
+            before: seconds since 1970.
+
+        Raises:
+            OutputError: the file is damaged.
+        """
+        count, taken = self._row(_OLDER, int(before)) if self.db else (0, 0)
+        return count, taken
 
     def prune(self, before: float) -> int:
         """Drop the bytes of versions that became former before a moment, and return how many; what they were stays.

@@ -10,25 +10,31 @@ from typing import IO, TYPE_CHECKING
 from crawlers.exceptions import ExportError
 from crawlers.operate.console import print_error
 from crawlers.operate.strict_command import ProjectCommand
+from crawlers.safety.redact import one_line
 
 if TYPE_CHECKING:
     from crawlers.items import Dataset
 
 INCOMPLETE = 3
+_FOLDER = "folder"
 
 
 class Command(ProjectCommand):
     """Exit code: 0 written, 1 not written, 3 written, but some documents can't be read or some datasets are invalid."""
 
-    takes = "--format FORMAT [-o FILE] [--validate] [source ...]"
-    summary = "Write the datasets on disk as DCAT-AP, CSV, Parquet or Croissant"
+    takes = "--format FORMAT [-o FILE] [--validate] [source ...] | SOURCE --at TIME --format folder -o FOLDER"
+    summary = "Write the datasets on disk as DCAT-AP, CSV, Parquet or Croissant, or a source's folder as it was"
 
     def add_options(self, parser: argparse.ArgumentParser) -> None:
         from crawlers.store.export.output import WRITERS
 
         super().add_options(parser)
-        parser.add_argument("--format", required=True, choices=WRITERS, help=", ".join(WRITERS))
-        parser.add_argument("-o", "--output", type=Path, metavar="FILE", help="default and -: standard output")
+        parser.add_argument("--format", required=True, choices=(*WRITERS, _FOLDER), help=", ".join((*WRITERS, _FOLDER)))
+        parser.add_argument(
+            "-o", "--output", type=Path, metavar="FILE", help="default and -: standard output; folder: a new folder"
+        )
+        parser.add_argument("--at", metavar="TIME", help="folder: as it was then: 2026-11-20 (its end)")
+        parser.add_argument("--partial", action="store_true", help="folder: without documents that are not kept")
         parser.add_argument("--validate", action="store_true", help="check each dataset by SHACL shapes")
         parser.add_argument(
             "--shapes",
@@ -47,7 +53,10 @@ class Command(ProjectCommand):
 
     def execute(self, args: list[str], opts: argparse.Namespace) -> None:
         self.lost = self.invalid = 0
-        self._write(args, opts)
+        if opts.format == _FOLDER or opts.at or opts.partial:
+            self._write_folder(args, opts)
+        else:
+            self._write(args, opts)
         self.exitcode = INCOMPLETE if self.lost or self.invalid else 0
 
     def _write(self, args: list[str], opts: argparse.Namespace) -> None:
@@ -66,6 +75,24 @@ class Command(ProjectCommand):
                 self._validate(datasets, before, file, opts)
             else:
                 WRITERS[opts.format](datasets, file)
+
+    def _write_folder(self, args: list[str], opts: argparse.Namespace) -> None:
+        """Write a source's folder as it was."""
+        from crawlers.records.moment import end, written
+        from crawlers.store.export.folder import write
+        from crawlers.store.export.output import held_sources
+        from crawlers.store.figures.formatting import counted
+
+        moment = self.moment("--at", opts.at, args[0] if args else None, end)
+        is_named = len(args) == 1 and opts.output and _file(opts.output)
+        if opts.format != _FOLDER or moment is None or not is_named or opts.validate:
+            raise ExportError("A folder as it was is: SOURCE --at TIME --format folder -o FOLDER [--partial].")
+        output = self.path("OUTPUT_DIR")
+        (source,) = held_sources(output, args)
+        done = write(output / source, written(moment, "milliseconds"), opts.output, is_partial=opts.partial)
+        for file in done.lacking:
+            self._report(one_line(f"{source}/{file}: bytes not kept", 5_000))
+        print(f"{opts.output}: {counted(done.documents, 'document')} of {source} at {written(moment)}.")
 
     def _validate(
         self, datasets: Iterator[Dataset], before: Iterator[Dataset], file: IO[bytes], opts: argparse.Namespace

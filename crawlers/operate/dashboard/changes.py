@@ -228,17 +228,4 @@ def _about(wanted: Wanted, rows: list[Row]) -> tuple[str, str]:
 
 
 def _entry(db: sqlite3.Connection, kept: Kept, row: Row, url: str) -> atom.Entry:
-    found = kept.compared(db, row)
-    return atom.Entry(
-        source=row["source"],
-        key=("dataset", row["dataset_id"], ""),
-        time=row["time"],
-        status=row["status"],
-        title=row["title"] or row["name"] or row["dataset_id"],
-        fields=row["fields"],
-        publisher=row["publisher"],
-        about=row["about"],
-        difference=found.difference,
-        reason=found.reason,
-        page=url + addresses.versions(row["source"], row["dataset_id"], to=row["time"]),
-    )
+    return atom.entry_of(db, kept, row, url + addresses.versions(row["source"], row["dataset_id"], to=row["time"]))

@@ -14,7 +14,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from crawlers.exceptions import SourcesError
+from crawlers.exceptions import OutputError, SourcesError
 from crawlers.operate.console import print_error
 from crawlers.operate.harvest import selection
 from crawlers.operate.sources.file import Call, SourcesFile, address, report
@@ -22,7 +22,7 @@ from crawlers.operate.sources.folders import Places
 from crawlers.operate.sources.source import Known, Source, archive_of, project
 from crawlers.records.moment import moment, written
 from crawlers.safety.redact import one_line, redact
-from crawlers.store.figures.formatting import natural, number
+from crawlers.store.figures.formatting import natural, number, size
 from crawlers.store.figures.overview import NO_STATUS, counts, figures
 from crawlers.store.index import catch_up
 from crawlers.store.index.database import NAME, connect, readable
@@ -30,6 +30,7 @@ from crawlers.store.run_text import counted, judged, minute, table
 from crawlers.store.runs import last, runs, sources
 from crawlers.store.sources_file import text
 from crawlers.store.timeseries import held
+from crawlers.store.versions import Versions
 
 _HEAD = ("name", "spider", "enabled", "review", "schedule", "last run", "at", "next run", "address")
 _ABSENT: dict[str, Any] = {
@@ -288,6 +289,7 @@ def _facts(call: Call, source: Source) -> dict[str, Any]:
         ],
         "on_disk": on_disk,
         "archived": archived if archive.folder.exists() else None,
+        "former_versions": _former(place.folder),
         "places": {
             label: str(path) if path.exists() else None
             for label, path in (
@@ -296,6 +298,16 @@ def _facts(call: Call, source: Source) -> dict[str, Any]:
             )
         },
     }
+
+
+def _former(folder: Path) -> dict[str, int] | None:
+    """Return what former versions take on disk; ``None`` if they can't be read."""
+    try:
+        with Versions.reading(folder) as versions:
+            return versions.size()._asdict()
+    except OutputError as error:
+        print_error(error)
+        return None
 
 
 def _counted(call: Call, name: str) -> tuple[dict[str, int], dict[str, int]]:
@@ -312,6 +324,7 @@ def _lines(facts: Mapping[str, Any]) -> Iterator[str]:
     import tomlkit  # noqa: PLC0415 -- what only reads sources.toml needs it not
 
     archived = facts["archived"]  # empty of an archive that looked at nothing
+    former = facts["former_versions"]
     files = [number(archived.get(name, 0)) for name in ("held", "files")] if archived is not None else []
     rows = {
         "address": facts["address"],
@@ -323,6 +336,8 @@ def _lines(facts: Mapping[str, Any]) -> Iterator[str]:
             f"{number(count)} {name}" for name, count in facts["on_disk"].items() if name in _NO_COUNTS
         ),
         "archived": f"{' of '.join(files)} files" if files else None,
+        "versions": former
+        and f"{number(former['versions'])} former, {size(former['bytes'])}; {size(former['week'])} a week",
         **facts["places"],
     }
     yield facts["name"]

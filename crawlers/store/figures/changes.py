@@ -94,6 +94,8 @@ def _spans(db: sqlite3.Connection, wanted: Wanted) -> Iterator[tuple[str, str]]:
         yield wanted.since, wanted.until
         return
     for day, counts in days(db, wanted.source).items():
+        if day < wanted.since[:10]:
+            return
         if wanted.status in counts:
             yield max(wanted.since, day), min(wanted.until or "~", f"{day}~")
 

@@ -12,17 +12,20 @@ from statistics import median
 from typing import TYPE_CHECKING, Any
 
 from crawlers.causes import ADVICE, KINDS, of_run
-from crawlers.exceptions import SourcesError, hint
+from crawlers.exceptions import OutputError, SourcesError, hint
 from crawlers.records.moment import moment
 from crawlers.store.columns import opened
 from crawlers.store.figures import contents, formatting, series
 from crawlers.store.figures.contents import Described, descriptions
 from crawlers.store.figures.ecosystem import kinds, with_profiles
 from crawlers.store.figures.formatting import natural
+from crawlers.store.index.database import output_of
+from crawlers.store.versions import Versions
 
 if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Collection, Iterator, Mapping, Sequence
+    from pathlib import Path
 
     from crawlers.store.columns import Columns
     from crawlers.store.runs import Run
@@ -157,10 +160,21 @@ def sources(db: sqlite3.Connection, known: Mapping[str, Described], names: str) 
             **dict(row),
             **{name: getattr(known.get(row["source"], Described()), name) for name in _DESCRIBED},
             "withdrawn": withdrawn.get(row["source"], 0),
+            **_former(output_of(db) / row["source"]),
             "history": _history(_runs(db, row["source"])),
         }
         for row in db.execute(_LAST, (names,))
     ]
+
+
+def _former(folder: Path) -> Row:
+    """Return the bytes of a source's former versions, and of the last seven days; ``None`` if they are damaged."""
+    try:
+        with Versions.reading(folder) as versions:
+            found = versions.size()
+    except OutputError:
+        return {"former": None, "former_week": None}
+    return {"former": found.bytes, "former_week": found.week}
 
 
 def counts(db: sqlite3.Connection, source: str, known: Described | None = None) -> dict[str, int]:
@@ -217,7 +231,7 @@ def _title(run: Row) -> str:
 
 
 NOTHING: Row = {
-    **dict.fromkeys((*_DESCRIBED, "withdrawn"), 0),
+    **dict.fromkeys((*_DESCRIBED, "withdrawn", "former", "former_week"), 0),
     **dict.fromkeys(("last_run", "last_verdict", "last_finished", "last_complete")),
     "history": _history([]),
 }
@@ -251,7 +265,7 @@ def overdue_since(starts: Sequence[str | None], now: str) -> str | None:
 
 
 _BAD = ("failed", "blocked", "interrupted", "incomplete", None)  # the worst first; the last is only overdue
-_SUMS = ("datasets", "resources", "withdrawn", "contactless")
+_SUMS = ("datasets", "resources", "withdrawn", "contactless", "former", "former_week")
 
 NO_STATUS: Row = {
     **NOTHING,
@@ -290,7 +304,7 @@ def with_status(known: dict[str, Any], current: Sequence[Run]) -> dict[str, Any]
         "listed": [],
         "mistake": None,
         "attention": [row for row in rows if row["reasons"]],
-        "totals": {name: sum(row[name] for row in rows) for name in _SUMS},
+        "totals": {name: sum(row[name] or 0 for row in rows) for name in _SUMS},
         "whole": sum(row["state"] == "complete" for row in rows),
         "running": sum(row["doing"] == "running" for row in rows),
         "dead": [row["source"] for row in rows if row["dead"]],

@@ -1,0 +1,62 @@
+"""``scrapy diff``: what two versions of a dataset differ in."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+from crawlers.exceptions import OutputError
+from crawlers.operate.strict_command import ProjectCommand
+
+if TYPE_CHECKING:
+    import argparse
+
+    from crawlers.operate.versions import DatasetHistory
+    from crawlers.store.history import Version
+
+
+class Command(ProjectCommand):
+    takes = "SOURCE DATASET [--from TIME] [--to TIME] [--json]"
+    summary = "Show what two versions of a dataset differ in, field by field"
+    description = (
+        "DATASET is an id, a name, or what one of them begins with. By default the last two versions are compared. "
+        "Exit code: 0 shown, also if nothing differs; 1 no such source, dataset or version, or bytes are not kept."
+    )
+
+    def add_options(self, parser: argparse.ArgumentParser) -> None:
+        super().add_options(parser)
+        parser.add_argument(
+            "--from", dest="since", metavar="TIME", help="from the version then: 2026-11-20 (its beginning)"
+        )
+        parser.add_argument("--to", metavar="TIME", help="to the version then: 2026-11-20 (its end), 2026-11-20T10:00Z")
+        parser.add_argument("--json", action="store_true", help="a JSON Patch (RFC 6902) of the record")
+
+    def execute(self, args: list[str], opts: argparse.Namespace) -> None:
+        from crawlers.operate.versions import compared, difference_lines, opened
+        from crawlers.records.moment import end
+        from crawlers.safety import strict_json
+
+        with opened(self, args) as history:
+            after = history.need(self.moment("--to", opts.to, args[0], end), "--to")
+            before = self._before(history, opts.since, after)
+            found = compared(history, before, after)
+        if opts.json:
+            sys.stdout.buffer.write(strict_json.dumps(found.patch()))
+            sys.stdout.buffer.flush()
+            return
+        for line in difference_lines(found, before, after):
+            print(line)
+
+    def _before(self, history: DatasetHistory, since: str | None, after: Version) -> Version | None:
+        """Return the version that another one is compared with; ``None`` if the dataset had none then.
+
+        Raises:
+            OutputError: it is later than that one, or there is none before it.
+        """
+        moment = self.moment("--from", since, history.bodies.folder.name)
+        before = history.at(moment) if moment else history.before(after)
+        if moment is None and before is None:
+            raise OutputError(f"{history.name} has no version before {after.time}: there is nothing to compare.")
+        if before and before.time > after.time:
+            raise OutputError(f"--from is the version of {before.time}, --to an earlier one, of {after.time}.")
+        return before
