@@ -780,6 +780,8 @@ def paths_of(output: Path) -> list[str]:
             "/api/search?q=flood",
             f"/api/datasets?after={deep}",
         ),
+        *("/changes", "/changes?page=100", "/changes?source=source-1&status=withdrawn", "/changes.atom"),
+        *("/changes?publisher=Organisation+9", "/api/changes?limit=1000", "/api/changes?status=restored"),
     ]
 
 

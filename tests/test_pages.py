@@ -203,11 +203,11 @@ def test_without_scripts_two_versions_are_chosen_and_compared(house, chromium):
     page.get_by_role("link", name="What differs: title, description").click()
     assert page.locator("h1").inner_text() == "Versions"
     assert page.locator(".difference del").count() >= 2
-    page.get_by_label("From").select_option(index=1)
+    page.get_by_label("From").select_option(index=1)  # the newer one: any two in any order
     page.get_by_label("To").select_option(index=1)
     page.get_by_role("button", name="Compare").click()
     page.wait_for_url("**/versions/*?from=*&to=*")
-    assert "+ LongLong" in page.locator(".difference").inner_text()
+    assert "- LongLong" in page.locator(".difference").inner_text()
     with page.expect_download() as download:
         page.get_by_role("link", name="Download the version of").last.click()
     assert json.loads(download.value.path().read_bytes())["id"] == house.dataset()
