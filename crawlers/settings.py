@@ -55,6 +55,9 @@ FORK_SERVER = True  # crawls are forked from a process with Scrapy in it; False:
 SCRAPYD_LOGIN_ENV = "SCRAPYD_LOGIN"  # the environment variable that has Scrapyd's "user:password"
 
 # The dashboard
+DASHBOARD_URL = (
+    ""  # where others reach it, such as "https://catalogues.example.org": digests, feeds and lists link there
+)
 DASHBOARD_PASSWORD_ENV = ""  # the environment variable that has the password for actions; empty: it only shows
 
 # Notifications
@@ -68,6 +71,7 @@ SOURCE_CONTACT = ""  # the source's contact in sources.toml; set by `scrapy harv
 NOTIFY_SMTP = "localhost:25"  # host:port; smtps://host:465 or starttls://host:587 where it must be encrypted
 NOTIFY_SMTP_LOGIN_ENV = "NOTIFY_SMTP_LOGIN"  # the environment variable that has "user:password"
 NOTIFY_TIMEOUT = 30.0  # seconds that the end of a crawl waits for notifications to be delivered; 45 at most
+DIGEST = ""  # "daily" or "weekly": `scrapy harvest --due` sends what changed; empty: it does not
 PROMETHEUS_FILE = ""  # a text file for node_exporter's textfile collector: catalogues.prom
 
 # What changed, and what is gone

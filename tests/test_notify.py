@@ -33,8 +33,8 @@ from crawlers.causes import ADVICE, KINDS
 from crawlers.exceptions import ArgumentError
 from crawlers.extensions.report import COUNTS, _add_to_index
 from crawlers.operate.notify import Notifications, channels, notify
-from crawlers.operate.notify.channels import LINES, Mail, Server, body
-from crawlers.operate.notify.notice import VERDICTS, Notice
+from crawlers.operate.notify.channels import Mail, Server
+from crawlers.operate.notify.notice import LINES, VERDICTS, Notice, body
 from crawlers.operate.notify.notifications import METRICS, OUTCOMES, Prometheus
 from crawlers.store import run_text
 from crawlers.store.runs import EXIT_CODES, find
@@ -591,8 +591,7 @@ def test_a_large_file_of_errors_is_read_a_line_at_a_time(tmp_path):
     with path.open("ab") as file:
         file.truncate(200_000_000)  # a line that has no end
     code = (
-        "import resource, sys; from pathlib import Path; from crawlers.operate.notify.channels import body;"
-        "from crawlers.operate.notify.notice import Notice;"
+        "import resource, sys; from pathlib import Path; from crawlers.operate.notify.notice import Notice, body;"
         "before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss;"
         "body(Notice({'source': 's', 'verdict': 'failed', 'run': 'now'}, Path(sys.argv[1])));"
         "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)"

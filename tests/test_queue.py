@@ -27,8 +27,10 @@ from crawlers.operate.queue.queue import ARCHIVES, DUTIES, Queue, _locks
 from crawlers.store.runs import runs
 from tests.conftest import ROOT, json_lines, scrapy
 from tests.postgres import Postgres, postgres
+from tests.test_digest import read, words, zone
 from tests.test_forks import project, servers
 from tests.test_harvest import SLOW, Place, ckan, hdx, place, whole
+from tests.test_notify import Post
 from tests.waiting import HANG, until
 
 __all__ = ["place", "postgres"]
@@ -337,6 +339,17 @@ def test_nodes_take_what_is_due(fleet, portal):
     fleet.ended("one")
     assert fleet.harvest("--due").stdout == ""
     assert [(run.source, run.state) for run in runs(fleet.place.output)] == [("one", "complete")]
+
+
+def test_nodes_send_the_digest_that_is_due_once(fleet, portal):
+    fleet.place.sources(one=ckan(portal(datasets=3)) | {"timezone": zone(8)})
+    assert fleet.place.harvest("one").returncode == 0
+    with Post() as post:
+        for _ in range(2):
+            fleet.node("--due", *words(post, DIGEST="daily"))
+        until(lambda: post.mails)
+        assert fleet.place.harvest("--due", *words(post, DIGEST="daily")).returncode == 0
+    assert [read(mail)["Subject"] for mail in post.mails] == ["one: 3 added (daily digest)"]
 
 
 def test_an_archive_follows_its_source(fleet, portal):

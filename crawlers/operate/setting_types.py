@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -53,11 +53,9 @@ def lacks(name: str, default: Any, value: Any) -> str | None:
     >>> lacks("LOG_LEVEL", "INFO", "FOO"), lacks("ROBOTSTXT_OBEY", True, "perhaps")
     ('one of CRITICAL, ERROR, WARNING, INFO, DEBUG', 'true or false')
     """
-    if name == "ALLOWED_PRIVATE_HOSTS":
-        hosts = BaseSettings({name: value}).getlist(name)
-        return None if all(_is_host(str(host)) for host in hosts) else "hosts, or host:port"
-    if name == "LOG_LEVEL":
-        return None if _is_level(value) else "one of CRITICAL, ERROR, WARNING, INFO, DEBUG"
+    if name in _OWN:
+        is_valid, wanted = _OWN[name]
+        return None if is_valid(value) else wanted
     is_switch = name.endswith("_ENABLED") and not isinstance(default, list)  # Scrapy has one with the default 1
     if isinstance(default, bool) or is_switch:
         return None if str(value).lower() in _SWITCH else "true or false"
@@ -89,9 +87,38 @@ def _is_host(text: str) -> bool:
     return host is not None and port != 0 and parts.netloc == text and parts.username is None
 
 
+def _is_address(text: str) -> bool:
+    """
+    >>> [_is_address(text) for text in ("https://a.org/x", "a.org", "ftp://a.org", "https://me:secret@a.org", "http://[")]
+    [True, False, False, False, False]
+    """
+    try:
+        parts = urlsplit(text)
+        return parts.scheme in ("http", "https") and _is_host(parts.netloc) and text.isprintable() and " " not in text
+    except ValueError:
+        return False
+
+
+def _are_hosts(value: Any) -> bool:
+    name = "ALLOWED_PRIVATE_HOSTS"
+    return all(_is_host(str(host)) for host in BaseSettings({name: value}).getlist(name))
+
+
 def _is_level(value: Any) -> bool:
     """Return whether `logging` accepts a level; it takes numbers, but not as text."""
     return isinstance(value, int) or value in logging.getLevelNamesMapping()
+
+
+_OWN: dict[str, tuple[Callable[[Any], bool], str]] = {
+    "ALLOWED_PRIVATE_HOSTS": (_are_hosts, "hosts, or host:port"),
+    "DASHBOARD_URL": (
+        lambda value: not value or _is_address(str(value)),
+        "an http(s) address without user and password",
+    ),
+    "DIGEST": (lambda value: value in ("", "daily", "weekly"), "daily, weekly or empty"),
+    "LOG_LEVEL": (_is_level, "one of CRITICAL, ERROR, WARNING, INFO, DEBUG"),
+}
+"""Settings that take something else than a type: whether a value is valid, and what they take."""
 
 
 def _is(kind: type[int | float], value: Any) -> bool:

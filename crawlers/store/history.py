@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import json
-from contextlib import closing
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from itertools import islice
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, NamedTuple, Self
 
 from crawlers.exceptions import OutputError
 from crawlers.safety import inside, sqlite
@@ -83,10 +83,16 @@ def _read(folder: Path, is_wanted: Callable[[bytes], bool]) -> Iterator[tuple[Ve
 
 
 def _parsed(folder: Path, found: Iterable[bytes]) -> Iterator[tuple[Version, bytes]]:
-    try:
+    with _readable(folder):
         for line in found:
             if version := _version(line):
                 yield version, line
+
+
+@contextmanager
+def _readable(folder: Path) -> Iterator[None]:
+    try:
+        yield
     except FileNotFoundError:
         raise OutputError(f"{folder} has no manifest: nothing was crawled into it.") from None
     except OSError as error:
@@ -154,12 +160,56 @@ def between(folder: Path, since: str = "", until: str = "9") -> Iterator[Version
         OutputError: the manifest can't be read.
     """
     first, last = since.encode(), until.encode()
+    wanted = _read(folder, lambda line: first <= _time(line) <= last)
+    return (version for version, _ in wanted if since <= version.time <= until)
 
-    def is_wanted(line: bytes) -> bool:
-        begin = line.find(_TIME) + len(_TIME)
-        return first <= line[begin : begin + _LONGEST_TIME].partition(b'"')[0] <= last
 
-    return (version for version, _ in _read(folder, is_wanted) if since <= version.time <= until)
+def _time(line: bytes) -> bytes:
+    begin = line.find(_TIME) + len(_TIME)
+    return line[begin : begin + _LONGEST_TIME].partition(b'"')[0]
+
+
+class Place(NamedTuple):
+    """A place in the manifest: behind a line, which tells it from other manifests, and is found again if it is moved.
+
+    Args:
+        end: bytes of all lines up to there.
+        long: bytes of the line.
+        sha256: the line's.
+    """
+
+    end: int = 0
+    long: int = 0
+    sha256: str = ""
+
+
+def after(folder: Path, place: Place, since: str = "") -> Iterator[tuple[Place, Version | None]]:
+    """Yield what was appended behind a place in the order of writing, and the place behind each line.
+
+    Lines are whole; ``None`` stands for one that is no version, or that was written before a moment.
+
+    Args:
+        folder: the source's.
+        place: of the last line that was read; the whole manifest is read if it has another line there.
+        since: in UTC, as lines have it; it counts if the whole manifest is read.
+
+    Raises:
+        OutputError: the manifest can't be read.
+    """
+    with _readable(folder):
+        known = place.end > 0 and _is_at(folder, place)
+        end, first = (place.end, b"") if known else (0, since.encode())
+        for long, line in lines.read(folder, manifest.FILE, end):
+            if line is not None and not line.endswith(b"\n"):
+                return  # it is being written
+            end += long
+            found = _version(line) if line and _time(line) >= first else None
+            yield Place(end, long, hashlib.sha256(line or b"").hexdigest()), found
+
+
+def _is_at(folder: Path, place: Place) -> bool:
+    found = next(lines.read(folder, manifest.FILE, place.end - place.long), None)
+    return found is not None and hashlib.sha256(found[1] or b"").hexdigest() == place.sha256
 
 
 _LAST = """

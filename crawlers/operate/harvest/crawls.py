@@ -26,6 +26,7 @@ from crawlers.operate.harvest.processes import Processes
 from crawlers.operate.harvest.selection import Choice, due, enabled, named, not_approved, still_due
 from crawlers.operate.mirrored import bring_up, look_again, store_rest
 from crawlers.operate.notify import notify
+from crawlers.operate.notify.digests import Digests
 from crawlers.operate.queue import need
 from crawlers.operate.setting_types import lacks
 from crawlers.operate.sources.file import SourcesFile
@@ -230,6 +231,21 @@ class Harvesting:
         names = [*names, *(word for word in self.opts.scrapyd if not _is_address(word))]
         if bool(names) + self.opts.all + self.opts.due != 1:
             raise HarvestError("Name sources, or choose --all or --due; `scrapy sources` lists them.")
+        code = self._harvest(names)
+        if self.opts.due and not self.opts.dry_run and code != INTERRUPTED:
+            digests = Digests(self.settings, self.sources)
+            try:
+                digests.send_due()
+            except KeyboardInterrupt:  # the next harvest sends the rest
+                return INTERRUPTED
+            print_lines(f"Sent: {one.title}, {one.span}." for one in digests.sent if self.opts.verbose)
+        return code
+
+    def _harvest(self, names: list[str]) -> int:
+        """Choose the sources and crawl them; return the exit code."""
+        for name in ("DASHBOARD_URL", "DIGEST"):
+            if lack := lacks(name, "", self.settings[name]):
+                raise HarvestError(f"{name}={str(self.settings[name])[:100]!r} is not {lack}.")
         known = Known(self.settings)
         nodes = [word for word in self.opts.scrapyd if _is_address(word)] or self.settings.getlist("SCRAPYD_NODES")
         crawls = Crawls(self.settings, known, self.opts.set, parallel=number(self.opts.parallel), nodes=nodes)

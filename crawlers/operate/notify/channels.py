@@ -1,39 +1,31 @@
-"""The channels of a notice, a webhook and mail: what they have in common, and how each sends it."""
+"""The channels of notices and digests, a webhook and mail: what they have in common, and how each sends a letter."""
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import smtplib
 import socket
 import ssl
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from email.message import EmailMessage
 from email.policy import SMTP
 from email.utils import format_datetime, localtime, make_msgid
 from http.client import HTTPException
-from itertools import islice
 from typing import TYPE_CHECKING, Any, BinaryIO, Protocol, Self
 from urllib.error import URLError
 from urllib.parse import urlsplit
 from urllib.request import HTTPHandler, HTTPSHandler, OpenerDirector, ProxyHandler, Request
 
-from crawlers.causes import ADVICE, KINDS
 from crawlers.exceptions import ArgumentError, CrawlersError
 from crawlers.safety import strict_json
-from crawlers.safety.redact import safe_line
 from crawlers.safety.resolver import is_public, spelled
-from crawlers.store import lines
-from crawlers.store.runs import bounds
 
 if TYPE_CHECKING:
     from scrapy.settings import BaseSettings
-
-    from crawlers.operate.notify.notice import Notice
 
 
 TRIES = 3
@@ -52,18 +44,47 @@ class NotificationError(CrawlersError):
         self.is_temporary = is_temporary
 
 
+class Letter(Protocol):
+    """What a channel sends: a notice, or a digest."""
+
+    @property
+    def subject(self) -> str:
+        """The mail's subject, without line breaks."""
+
+    @property
+    def message_id(self) -> str | None:
+        """What tells the letter from others, also if it is sent again; ``None`` if it never is."""
+
+    @property
+    def is_for_contact(self) -> bool:
+        """Whether a source's contact may get the mail, too."""
+
+    def plain(self) -> str:
+        """Return the mail's text."""
+
+    def html(self) -> str | None:
+        """Return the mail's text as HTML; ``None`` if it has none."""
+
+    def fields(self) -> dict[str, Any]:
+        """Return the webhook's JSON."""
+
+
 class Channel(Protocol):
-    """A way to send a notice.
+    """A way to send a letter.
 
     Attributes:
+        kind: ``mail`` or ``webhook``.
         name: what the log calls it; it contains no secret.
     """
 
     @property
+    def kind(self) -> str: ...
+
+    @property
     def name(self) -> str: ...
 
-    def send(self, notice: Notice, timeout: float) -> None:
-        """Send a notice.
+    def send(self, letter: Letter, timeout: float) -> None:
+        """Send a letter.
 
         Raises:
             NotificationError: it was not delivered.
@@ -146,7 +167,7 @@ def secret(settings: BaseSettings, setting: str) -> tuple[str, str]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Webhook:
-    """The channel that posts a notice to an address.
+    """The channel that posts a letter as JSON to an address.
 
     Args:
         address: often a secret.
@@ -172,17 +193,21 @@ class Webhook:
         return cls(address=address, agent=agent, proxies=settings.getbool("HTTPPROXY_ENABLED", True))
 
     @property
+    def kind(self) -> str:
+        return "webhook"
+
+    @property
     def name(self) -> str:
         return f"the webhook at {urlsplit(self.address).hostname}"
 
-    def send(self, notice: Notice, timeout: float) -> None:
-        """Post a notice.
+    def send(self, letter: Letter, timeout: float) -> None:
+        """Post a letter.
 
         Raises:
             NotificationError: the host is unreachable, or its status is not 2xx.
         """
         headers = {"Content-Type": "application/json", "User-Agent": self.agent}
-        request = Request(self.address, strict_json.line(notice.fields()), headers, method="POST")  # noqa: S310  # checked
+        request = Request(self.address, strict_json.line(letter.fields()), headers, method="POST")  # noqa: S310  # checked
         try:
             with self._opener().open(request, timeout=timeout) as answer:
                 _check_status(answer.status)
@@ -227,18 +252,15 @@ def _check(name: str, address: str) -> None:
         )
 
 
-# Mail: what happened, what to do, where the files are, and the first errors
+# Mail
 
 
-LINES = 20
-"""Error lines in a mail."""
-_LONGEST = 64 * 1024  # bytes of an error line
 _ADDRESS = re.compile(r"[A-Za-z0-9.!#$%&'*+/=?^_`{|}~-]{1,64}@[A-Za-z0-9](?:[A-Za-z0-9.-]{0,253}[A-Za-z0-9])?")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Mail:
-    """The channel that sends a notice as plain text.
+    """The channel that sends a letter as mail: as plain text, and as HTML if the letter has it.
 
     Args:
         contact: the source's, who gets only the mail of its failures, and of its recovery.
@@ -273,29 +295,36 @@ class Mail:
         return cls(to=to, contact=known, sender=sender, server=server, login=_login(settings, server))
 
     @property
+    def kind(self) -> str:
+        return "mail"
+
+    @property
     def name(self) -> str:
         return f"the mail server {self.server.host}:{self.server.port}"
 
-    def send(self, notice: Notice, timeout: float) -> None:
-        """Send a notice.
+    def send(self, letter: Letter, timeout: float) -> None:
+        """Send a letter.
 
         Raises:
             NotificationError: the server is unreachable or refuses the mail.
         """
-        self.server.send(self.message(notice), self.login, timeout)
+        self.server.send(self.message(letter), self.login, timeout)
 
-    def message(self, notice: Notice) -> EmailMessage:
-        """Return a notice as a mail."""
+    def message(self, letter: Letter) -> EmailMessage:
+        """Return a letter as a mail."""
+        domain, html = self.sender.rpartition("@")[2], letter.html()
         message = EmailMessage(policy=SMTP)
-        message["Subject"] = safe_line(f"{notice.report['source']}: {notice.state}, {notice.datasets}", 200)
+        message["Subject"] = letter.subject
         message["From"] = self.sender
         message["To"] = ", ".join(self.to)
-        if self.contact and (notice.is_failure or notice.has_recovered):
+        if self.contact and letter.is_for_contact:
             message["Cc"] = self.contact
         message["Date"] = format_datetime(localtime())
-        message["Message-ID"] = make_msgid(domain=self.sender.rpartition("@")[2])
+        message["Message-ID"] = f"<{letter.message_id}@{domain}>" if letter.message_id else make_msgid(domain=domain)
         message["Auto-Submitted"] = "auto-generated"
-        message.set_content(body(notice), cte="quoted-printable")
+        message.set_content(letter.plain(), cte="quoted-printable")
+        if html:
+            message.add_alternative(html, subtype="html", cte="quoted-printable")
         return message
 
 
@@ -312,68 +341,6 @@ def _login(settings: BaseSettings, server: Server) -> tuple[str, str] | None:
             f"starttls://{server.host}:587 or smtps://{server.host}:465."
         )
     return user, password
-
-
-def body(notice: Notice) -> str:
-    """Return the text of a mail."""
-    report = notice.report
-    counts = [f"{count:>7} {safe_line(name)}" for name, count in (report.get("counts") or {}).items() if count]
-    errors, flaws = (
-        [
-            f"{count:>7} {safe_line(kind)}: {KINDS.get(kind, 'see errors.jsonl.')} {ADVICE.get(kind, '')}".rstrip()
-            for kind, count in (report.get(name) or {}).items()
-        ]
-        for name in ("errors", "flaws")
-    )
-    first = islice(_lines(notice, "errors"), LINES)
-    appeared = islice((line for line in _lines(notice, "flaws") if line.get("status") == "new"), LINES)
-    parts = (
-        notice.text,
-        safe_line(report.get("why"), 4096),
-        "\n  ".join(filter(None, (notice.advice, notice.command))),
-        _section("Documents:", counts),
-        _section("Errors:", errors),
-        _section("Flaws of records that are kept:", flaws),
-        _files(notice),
-        _section("The first lines of errors.jsonl:", map(_described, first)),
-        _section("The first new flaws:", map(_described, appeared)),
-    )
-    return "\n\n".join(filter(None, parts)) + "\n"
-
-
-def _section(heading: str, points: Any) -> str:
-    text = "\n".join(f"  {point}" for point in points)
-    return f"{heading}\n{text}" if text else ""
-
-
-def _files(notice: Notice) -> str:
-    report, folder = notice.report, notice.folder.resolve()
-    times = f"Started {report.get('started')}, ended {report.get('finished')}, on {notice.host}."
-    written = folder / "runs" / f"{report.get('run')}.json"
-    lines = [safe_line(times), f"The files: {folder}"]
-    if written.is_file():  # a run that crashed has none
-        lines.append(f"The report: {written}")
-    if report.get("log"):
-        lines.append(f"Its log: {safe_line(report['log'], 4096)}")
-    return "\n".join(lines)
-
-
-def _lines(notice: Notice, name: str) -> Iterator[dict[str, Any]]:
-    """Yield the lines of a run, which begin where its report says; of flaws, those of killed crawls before it, too."""
-    report, run = notice.report, notice.report.get("run")
-    marks = (f'"run":{json.dumps(run)}'.encode(), f'"run": {json.dumps(run)}'.encode())
-    with suppress(OSError):
-        for raw in lines.between(notice.folder, f"{name}.jsonl", *bounds(report, name)):
-            is_own = name == "flaws" or any(mark in raw for mark in marks)
-            line = lines.entry(raw) if len(raw) < _LONGEST and is_own else None
-            if line and (name == "flaws" or line.get("run") == run):
-                yield line
-
-
-def _described(line: dict[str, Any]) -> str:
-    where = line.get("url") or line.get("dataset_id") or ""
-    stage, kind, error = (safe_line(line.get(name)) for name in ("stage", "kind", "error"))
-    return f"{stage} {kind} {safe_line(where)}\n    {error}"
 
 
 # The mail server

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import json
 import socket
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
-from itertools import takewhile
+from itertools import islice, takewhile
 from pathlib import Path
 from typing import Any, get_args
 
 from crawlers import causes
+from crawlers.causes import ADVICE, KINDS
 from crawlers.records.moment import seconds
 from crawlers.safety.redact import safe_line
+from crawlers.store import lines
 from crawlers.store.run_text import counted, judged, left_out, looked_at, looks, minute, nothing_changed
-from crawlers.store.runs import State, runs
+from crawlers.store.runs import State, bounds, runs
 
 VERDICTS = tuple(state for state in get_args(State) if state not in ("pending", "running"))
 
@@ -131,6 +135,27 @@ class Notice:
         """Return how long the run took, from its first start to its end."""
         return seconds(self.report.get("started"), self.report.get("finished"))
 
+    @property
+    def subject(self) -> str:
+        """Return the mail's subject."""
+        return safe_line(f"{self.report['source']}: {self.state}, {self.datasets}", 200)
+
+    @property
+    def message_id(self) -> None:
+        """Return nothing: a notice is not sent again."""
+
+    @property
+    def is_for_contact(self) -> bool:
+        """Return whether the source fails or has recovered."""
+        return self.is_failure or self.has_recovered
+
+    def plain(self) -> str:
+        """Return the mail's text: what happened, what to do, where the files are, and the first errors."""
+        return body(self)
+
+    def html(self) -> None:
+        """Return nothing: a notice is plain text."""
+
     def fields(self) -> dict[str, Any]:
         """Return the webhook's JSON; docs/notifications.md describes each field."""
         found = {"text": self.text} | {name: self.report.get(name) for name in FIELDS}
@@ -166,3 +191,72 @@ def failures_before(report: dict[str, Any], folder: Path, verdicts: Collection[s
     judged = (run for run in before if run.state in _SUCCESSFUL or run.state in verdicts)
     failed = list(takewhile(lambda run: run.state in FAILED, judged))
     return Failures(len(failed), failed[-1].started) if failed else Failures()
+
+
+# The mail's text
+
+LINES = 20
+"""Error lines in a mail."""
+_LONGEST = 64 * 1024  # bytes of an error line
+
+
+def body(notice: Notice) -> str:
+    """Return the text of a mail."""
+    report = notice.report
+    counts = [f"{count:>7} {safe_line(name)}" for name, count in (report.get("counts") or {}).items() if count]
+    errors, flaws = (
+        [
+            f"{count:>7} {safe_line(kind)}: {KINDS.get(kind, 'see errors.jsonl.')} {ADVICE.get(kind, '')}".rstrip()
+            for kind, count in (report.get(name) or {}).items()
+        ]
+        for name in ("errors", "flaws")
+    )
+    first = islice(_lines(notice, "errors"), LINES)
+    appeared = islice((line for line in _lines(notice, "flaws") if line.get("status") == "new"), LINES)
+    parts = (
+        notice.text,
+        safe_line(report.get("why"), 4096),
+        "\n  ".join(filter(None, (notice.advice, notice.command))),
+        _section("Documents:", counts),
+        _section("Errors:", errors),
+        _section("Flaws of records that are kept:", flaws),
+        _files(notice),
+        _section("The first lines of errors.jsonl:", map(_described, first)),
+        _section("The first new flaws:", map(_described, appeared)),
+    )
+    return "\n\n".join(filter(None, parts)) + "\n"
+
+
+def _section(heading: str, points: Any) -> str:
+    text = "\n".join(f"  {point}" for point in points)
+    return f"{heading}\n{text}" if text else ""
+
+
+def _files(notice: Notice) -> str:
+    report, folder = notice.report, notice.folder.resolve()
+    times = f"Started {report.get('started')}, ended {report.get('finished')}, on {notice.host}."
+    written = folder / "runs" / f"{report.get('run')}.json"
+    lines = [safe_line(times), f"The files: {folder}"]
+    if written.is_file():  # a run that crashed has none
+        lines.append(f"The report: {written}")
+    if report.get("log"):
+        lines.append(f"Its log: {safe_line(report['log'], 4096)}")
+    return "\n".join(lines)
+
+
+def _lines(notice: Notice, name: str) -> Iterator[dict[str, Any]]:
+    """Yield the lines of a run, which begin where its report says; of flaws, those of killed crawls before it, too."""
+    report, run = notice.report, notice.report.get("run")
+    marks = (f'"run":{json.dumps(run)}'.encode(), f'"run": {json.dumps(run)}'.encode())
+    with suppress(OSError):
+        for raw in lines.between(notice.folder, f"{name}.jsonl", *bounds(report, name)):
+            is_own = name == "flaws" or any(mark in raw for mark in marks)
+            line = lines.entry(raw) if len(raw) < _LONGEST and is_own else None
+            if line and (name == "flaws" or line.get("run") == run):
+                yield line
+
+
+def _described(line: dict[str, Any]) -> str:
+    where = line.get("url") or line.get("dataset_id") or ""
+    stage, kind, error = (safe_line(line.get(name)) for name in ("stage", "kind", "error"))
+    return f"{stage} {kind} {safe_line(where)}\n    {error}"

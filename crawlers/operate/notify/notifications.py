@@ -6,7 +6,7 @@ import logging
 import os
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, get_args
@@ -17,7 +17,7 @@ from crawlers import signals
 from crawlers.causes import FLAWS, KINDS
 from crawlers.exceptions import ArgumentError
 from crawlers.items import State
-from crawlers.operate.notify.channels import Channel, Mail, NotificationError, Webhook, with_retries
+from crawlers.operate.notify.channels import Channel, Letter, Mail, NotificationError, Webhook, with_retries
 from crawlers.operate.notify.notice import VERDICTS, Failures, Notice, failures_before
 from crawlers.records.moment import seconds
 from crawlers.safety.locks import alone
@@ -95,7 +95,7 @@ class Notifications:
             flaws=settings.getbool("NOTIFY_FLAWS"),
             channels=tuple(channel for channel in found if channel),
             prometheus=Prometheus.from_settings(settings),
-            seconds=_seconds(settings),
+            seconds=patience(settings),
         )
 
     def __bool__(self) -> bool:
@@ -119,7 +119,7 @@ class Notifications:
         notice = Notice(report, folder, failures_before(report, folder, self.verdicts) if self.channels else Failures())
         is_news = report["verdict"] in self.verdicts or notice.has_recovered or (self.flaws and notice.new_flaws)
         channels = self.channels if is_news else ()
-        failed = [*failures, *_send_all(channels, notice, self.seconds)]
+        failed = [*failures, *send_all(channels, notice, self.seconds)]
         told = f"was not notified that {report['source']} is {report['verdict']}"
         return [f"{one.name[0].upper()}{one.name[1:]} {told}: {reason}." for one, reason in failed if one]
 
@@ -133,13 +133,13 @@ def notify(settings: BaseSettings, report: dict[str, Any], folder: Path) -> list
     return Notifications.from_settings(settings).send(report, folder)
 
 
-def _send_all(channels: tuple[Channel, ...], notice: Notice, seconds: float) -> list[tuple[Channel, str]]:
+def send_all(channels: Sequence[Channel], letter: Letter, seconds: float) -> list[tuple[Channel, str]]:
     """Use all channels in parallel; return those that failed or took too long, each with the reason."""
     failures = dict.fromkeys(channels, f"it was not done within {seconds:g} s")
 
     def send(channel: Channel) -> None:
         try:
-            with_retries(lambda timeout: channel.send(notice, timeout), seconds)
+            with_retries(lambda timeout: channel.send(letter, timeout), seconds)
         except NotificationError as error:
             failures[channel] = str(error)
         else:
@@ -162,7 +162,12 @@ def _verdicts(settings: BaseSettings) -> frozenset[str]:
     return found
 
 
-def _seconds(settings: BaseSettings) -> float:
+def patience(settings: BaseSettings) -> float:
+    """Return how long all channels together may take, in seconds.
+
+    Raises:
+        ArgumentError: NOTIFY_TIMEOUT is not usable.
+    """
     try:
         seconds = float(settings.get("NOTIFY_TIMEOUT", 30))
     except (TypeError, ValueError):

@@ -23,6 +23,7 @@ from crawlers.operate.harvest.harvest import FOLLOWED
 from crawlers.operate.harvest.processes import Processes
 from crawlers.operate.harvest.selection import due, still_due
 from crawlers.operate.mirrored import look_again
+from crawlers.operate.notify.digests import Digests
 from crawlers.operate.queue import checked, shown
 from crawlers.operate.queue.connector import NodeConnector, prepare
 from crawlers.operate.queue.queue import ARCHIVES, CRAWL, CRAWLS, DUTIES, all_locks, deferred
@@ -222,13 +223,14 @@ class Node(Crawls):
             await manager.retry_job(job)
 
     async def defer_due(self, context: JobContext, timestamp: int) -> None:
-        """Put the sources that are due into the queue."""
+        """Put the sources that are due into the queue, and send the digests that are due."""
         await asyncio.to_thread(look_again, self.settings)
         sources, _ = self._table()
         locked = all_locks(self, sources)
         for choice in due(sources, self.output, self.jobs, datetime.now(UTC)):
             if choice.is_taken and choice.source.name in locked:
                 await deferred(context.app, choice.source.name, locked[choice.source.name], due=True)
+        await asyncio.to_thread(Digests(self.settings, sources).send_due)
 
     def stop(self) -> None:
         """Stop as Ctrl-C does: the crawls end, and other nodes resume them; the second time at once."""

@@ -19,6 +19,7 @@ from crawlers.listing.spider import source_name
 from crawlers.operate.console import print_error
 from crawlers.operate.harvest.job import NAMING, Ledger, jobdir
 from crawlers.operate.mirrored import stored
+from crawlers.operate.notify import outbox
 from crawlers.operate.sources import edit
 from crawlers.operate.sources.file import Call, SourcesFile
 from crawlers.operate.sources.source import archive_of
@@ -267,6 +268,7 @@ class Renaming:
                 if before.exists() and not after.exists():
                     after.parent.mkdir(parents=True, exist_ok=True)
                     before.replace(after)
+        outbox.rename(self.jobs, self.old, self.new)
 
     def rewrite(self) -> None:
         """Rewrite what names the source within its files: run reports, time series, captures, its job."""

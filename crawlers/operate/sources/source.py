@@ -47,6 +47,7 @@ class Source:
         arguments: the spider's ``-a``, as text; ``source`` is the name.
         settings: Scrapy's ``-s``, as text or lists of texts.
         schedule: when it is due; ``None``: only when it is named.
+        timezone: the one that its schedule's hours, its dates and its digest are in.
         contact: whom to ask at the catalogue if something is wrong; a mail address may get the mail of its failures.
         enabled: whether ``--all`` and ``--due`` take it.
         archive: whether a harvest archives its files, too, after its crawl.
@@ -60,6 +61,7 @@ class Source:
     arguments: dict[str, str] = field(default_factory=dict)
     settings: dict[str, Any] = field(default_factory=dict)
     schedule: Schedule | None = None
+    timezone: dt.tzinfo = dt.UTC
     contact: str | None = None
     enabled: bool = True
     archive: bool = False
@@ -124,12 +126,14 @@ def _source(name: str, table: Table, known: Known) -> Source:
     spider = _spider(name, table, known)
     given, chosen = table.table("arguments"), table.table("settings")
     spelled = texts(given.left, given.path) if given else {}
+    timezone = _parsed(name, "timezone", zone, table.text("timezone") or "UTC")
     found = Source(
         name=name,
         spider=spider.name,
         arguments={**spelled, **_curation(table, spelled)},
         settings=setting_texts(chosen.left, chosen.path, known) if chosen else {},
-        schedule=_schedule(name, table),
+        schedule=_schedule(name, table, timezone),
+        timezone=timezone,
         contact=_line(name, "contact", table.text("contact")),
         enabled=table.typed("enabled", bool, True),
         archive=table.typed("archive", bool, False),
@@ -196,9 +200,8 @@ def _check_arguments(spider: type[CatalogueSpider], found: Source, known: Known)
         )
 
 
-def _schedule(name: str, table: Table) -> Schedule | None:
+def _schedule(name: str, table: Table, timezone: dt.tzinfo) -> Schedule | None:
     text = table.text("schedule")
-    timezone = _parsed(name, "timezone", zone, table.text("timezone") or "UTC")
     retry = _parsed(name, "retry", schedule.delays, table.texts("retry"))
     return _parsed(name, "schedule", schedule.parse, text, name, timezone, retry) if text else None
 
@@ -232,7 +235,7 @@ HARVESTS = frozenset(
         *("OUTPUT_DIR", "JOBDIR", "LOG_FILE", "LOG_FILE_APPEND", "LOG_ENABLED", "SOURCES_FILE", "JOBS_DIR", "LOGS_DIR"),
         *("OUTPUT_STORE", "OUTPUT_MIRROR", "OUTPUT_LEASE", "OUTPUT_STORE_INTERVAL", "OUTPUT_STORE_PATIENCE"),
         *("HEARTBEAT_INTERVAL", "RUNS_KEPT_DAYS", "LOGS_KEPT_DAYS", "SCRAPYD_NODES", "SCRAPYD_LOGIN_ENV"),
-        *("DASHBOARD_PASSWORD_ENV", "SOURCE_CONTACT"),
+        *("DASHBOARD_PASSWORD_ENV", "DASHBOARD_URL", "SOURCE_CONTACT"),
         *("SPIDER_MODULES", "COMMANDS_MODULE", "SCHEDULER", "FEED_URI"),
     )
 )
