@@ -342,6 +342,27 @@ def test_purge_on_one_machine_purges_on_all(nodes):
     assert contents(a.output) == {}
 
 
+def test_versions_stay_on_the_machine_that_crawled(node, portal):
+    a, b = node("a"), node("b")
+    site = portal(datasets=5)
+    one = site.ids()[0]
+    assert a.crawl(site).code == 0
+    site.change(edit={one: {"title": "Streams"}})
+    assert a.crawl(site).code == 0
+    assert "    + Streams\n" in a.run("diff", "hdx", one).stdout
+    history = [machine.run("history", "hdx", one).stdout.splitlines()[2:4] for machine in (a, b)]
+    assert [line.split()[:3] for line in history[0]] == [line.split()[:3] for line in history[1]]
+    assert ["bytes not kept" in line for line in history[1]] == [True, False]
+    refused = b.run("diff", "hdx", one)
+    assert (refused.returncode, refused.stdout) == (1, "")
+    assert "bytes not kept. They are there if VERSIONS was on" in refused.stderr
+    assert "Title: Streams\n" in b.run("show", "hdx", one).stdout
+    changes = b.run("changes", "--status", "updated").stdout
+    assert changes.endswith(f"  hdx  updated    {one}  Streams\n1 change: 1 updated\n")
+    pruned = a.run("versions", "prune", "--all", "--days", "1")
+    assert (pruned.returncode, pruned.stdout) == (0, "hdx: 0 versions dropped, 0 B\n")
+
+
 def test_attach_on_one_machine_attaches_on_all(nodes):
     a, b = nodes
     ids = sorted(json.loads(body)["id"] for name, body in a.stored().items() if "/datasets/" in name)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import os
 import re
 import shlex
 import shutil
@@ -21,6 +22,8 @@ import pytest
 from lxml import etree
 
 from crawlers.safety.locks import LOCK, take
+from crawlers.store.export.folder import write
+from crawlers.store.history import Bodies
 from crawlers.store.versions import FILE
 from tests.conftest import FAST, ROOT, json_lines, scrapy
 from tests.portal.portal import Portal
@@ -201,7 +204,8 @@ def test_the_patch_of_two_versions_is_applied_by_jsonpatch(whole: Nights) -> Non
 def test_what_can_not_be_compared_is_told_in_a_sentence(whole: Nights) -> None:
     other = json_lines(whole.output / "hdx" / "manifest.jsonl")
     alone = next(line["dataset_id"] for line in other if line["dataset_id"] not in whole.ids)
-    assert "has no version before 2024-11-20T03" in whole.refused("diff", "hdx", alone)
+    assert "has no other version before 2024-11-20T03" in whole.refused("diff", "hdx", alone)
+    assert "has no other version before 2024-11-22T03" in whole.refused("diff", "hdx", whole.ids[2])  # it came back
     refused = whole.refused("diff", "hdx", whole.ids[0], "--from", "2024-11-22T12:00Z", "--to", DAYS[0])
     assert refused.startswith("--from is the version of 2024-11-22T03")
     assert "has no source 'hxd'. Did you mean hdx?" in whole.refused("history", "hxd", alone)
@@ -322,6 +326,17 @@ def test_a_folder_of_now_has_the_reports_and_a_compacted_one_its_lines(nights: N
     assert len([*(into / "runs").glob("*.json")]) == 3
 
 
+def test_a_dataset_with_another_id_has_both_documents(nights: Nights, tmp_path: Path) -> None:
+    (nights.output.parent / "sources.toml").write_text('[hdx]\nspider = "hdx"\n')
+    (tmp_path / "ids.csv").write_text(f"local,remote\n{nights.ids[0]},another-id\n")
+    ran = nights.run("sources", "attach", "hdx", str(tmp_path / "ids.csv"))
+    assert ran.returncode == 0, ran.stderr
+    into = tmp_path / "now"
+    nights.lines("export", "hdx", "--at", "2999-01-01", "--format", "folder", "-o", str(into))
+    assert content(into) == content(nights.output / "hdx")
+    assert content(into).keys() > content(nights.copies[2]).keys()
+
+
 def test_a_folder_whose_bytes_are_not_kept_is_refused_or_partial(nights: Nights, tmp_path: Path) -> None:
     (nights.output / "hdx" / FILE).unlink()
     words = ("export", "hdx", "--at", DAYS[0], "--format", "folder", "-o", str(tmp_path / "then"))
@@ -361,6 +376,27 @@ def test_a_folder_is_written_over_nothing(whole: Nights, tmp_path: Path) -> None
         ("export", "hdx", "--at", DAYS[0], "--format", "folder"),
     ):
         assert whole.refused(*wrong).startswith("A folder as it was is: SOURCE --at TIME")
+
+
+@pytest.mark.parametrize("documents", [0, 1, 40, 79])
+def test_a_killed_export_leaves_no_folder(
+    whole: Nights, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, documents: int
+) -> None:
+    """Killed after so many documents, and before the lines."""
+    folder, until = whole.output / "hdx", f"{DAYS[1]}T23:59:59.999Z"
+    body, read = Bodies.body, iter(range(100))
+    monkeypatch.setattr(
+        Bodies, "body", lambda self, version: body(self, version) if next(read) < documents else os._exit(9)
+    )
+    if not (child := os.fork()):
+        write(folder, until, tmp_path / "then")
+        os._exit(0)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 9
+    monkeypatch.undo()
+    assert [path.name for path in tmp_path.iterdir()] == [".then.exporting"]
+    assert write(folder, until, tmp_path / "then").lacking == []
+    assert content(tmp_path / "then") == content(whole.copies[1])
+    assert [path.name for path in tmp_path.iterdir()] == ["then"]
 
 
 # Pruning

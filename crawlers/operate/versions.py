@@ -157,7 +157,8 @@ def version_lines(history: DatasetHistory, version: Version) -> Iterator[str]:
     """
     body = history.body(version)
     why = f" ({version.reason})" if version.reason else ""
-    yield f"{history.name}: {version.status}{why} {version.time}, {size(version.known.bytes)}, run {version.run}"
+    said = f"{version.status}{why} {version.time}, {size(version.known.bytes)}, run {version.run}"
+    yield f"{history.name}: {one_line(said)}"
     item = history.bodies.item(version)
     if item is None:
         yield from map(_line, body.decode("utf-8", "replace").splitlines())
@@ -224,7 +225,7 @@ def difference_lines(found: Difference, before: Version | None, after: Version) 
 
 
 def _named(version: Version) -> str:
-    return f"{version.time} {version.status}, run {version.run}"
+    return one_line(f"{version.time} {version.status}, run {version.run}")
 
 
 def _change_lines(change: Change, *, colours: bool) -> Iterator[str]:

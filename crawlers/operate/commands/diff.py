@@ -56,7 +56,7 @@ class Command(ProjectCommand):
         moment = self.moment("--from", since, history.bodies.folder.name)
         before = history.at(moment) if moment else history.before(after)
         if moment is None and before is None:
-            raise OutputError(f"{history.name} has no version before {after.time}: there is nothing to compare.")
+            raise OutputError(f"{history.name} has no other version before {after.time}: there is nothing to compare.")
         if before and before.time > after.time:
             raise OutputError(f"--from is the version of {before.time}, --to an earlier one, of {after.time}.")
         return before

@@ -51,8 +51,6 @@ def write(folder: Path, until: str, into: Path, *, is_partial: bool = False) -> 
     with _appearing(into) as new, Bodies(folder) as bodies, inside.Writer(new) as writer:
         count, lacking = 0, []
         for version in at(folder, until):
-            if version.renamed_to:  # another document has the file since
-                continue
             body = bodies.body(version)
             if body is None:
                 lacking.append(version.known.file)
