@@ -129,6 +129,36 @@ def test_what_is_pruned_is_gone_and_the_rest_is_read(tmp_path: Path, kept_from: 
         assert versions.db.execute("SELECT count(*) FROM changed_fields").fetchone()[0]
 
 
+def test_a_file_whose_maker_was_killed_has_no_versions_and_gets_some(tmp_path: Path) -> None:
+    (tmp_path / FILE).write_bytes(b"")
+    with Versions.reading(tmp_path) as versions:
+        assert versions.body("0" * 64) is None
+        assert not versions.has("0" * 64)
+    with Versions.writing(tmp_path) as versions:
+        assert versions.body(keep(versions, b"one").sha256) == b"one"
+
+
+def test_damage_within_a_file_is_a_sentence(tmp_path: Path) -> None:
+    with Versions.writing(tmp_path) as versions:
+        for number in range(200):
+            keep(versions, record(number, noise=random.Random(number).randbytes(300).hex()), f"d{number}")
+    body = bytearray((tmp_path / FILE).read_bytes())
+    body[8192:] = b"\xff" * (len(body) - 8192)
+    (tmp_path / FILE).write_bytes(body)
+    given = known(record(7))
+    with Versions.reading(tmp_path) as versions:
+        for ask in (
+            lambda: versions.body(given.sha256),
+            lambda: versions.has(given.sha256),
+            lambda: versions.fields(("dataset", "d7", ""), "later", "updated"),
+            lambda: versions.before(("dataset", "d7", ""), given, "later", "updated"),
+            lambda: versions.of_run(("dataset", "d7", ""), given, "later"),
+            versions.size,
+        ):
+            with pytest.raises(OutputError, match=r"versions\.sqlite is damaged"):
+                ask()
+
+
 def test_a_damaged_file_is_set_aside_and_kept(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     for day in (1, 2):
         (tmp_path / f"{FILE}.damaged-2026010{day}T000000Z").write_bytes(b"mended by hand")

@@ -18,7 +18,7 @@ import time
 from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
-from typing import TYPE_CHECKING, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from crawlers.exceptions import OutputError
 from crawlers.safety import inside, sqlite
@@ -163,8 +163,10 @@ class Versions:
         for mode in ("mode=ro", "immutable=1"):  # a folder that can't be written in has no place for a log
             try:
                 db = sqlite.connect_existing(path, mode, patience=_PATIENCE)
-                _check(db)
-                return cls(folder, db)
+                if _check(db):
+                    return cls(folder, db)
+                db.close()  # a crawl was killed when it had just made the file
+                return cls(folder, None)
             except sqlite3.Error as error:
                 if mode != "mode=ro" or not sqlite.is_unusable(error):
                     raise OutputError(f"{path} can't be read ({error}).") from None
@@ -278,16 +280,20 @@ class Versions:
         Raises:
             OutputError: the file is damaged.
         """
+        row = self._row(_FIELDS, (*key, run, status))
         try:
-            row = self.db.execute(_FIELDS, (*key, run, status)).fetchone() if self.db else None
             return [*map(str, json.loads(row[0]))] if row and row[0] is not None else None
-        except (sqlite3.Error, ValueError, TypeError) as error:
+        except (ValueError, TypeError) as error:
             raise self._damaged(error) from None
 
     def has(self, sha256: str) -> bool:
-        """Return whether the bytes of a version are kept."""
+        """Return whether the bytes of a version are kept.
+
+        Raises:
+            OutputError: the file is damaged.
+        """
         try:
-            return bool(self.db and self.db.execute(_FOUND, (bytes.fromhex(sha256),)).fetchone())
+            return self._row(_FOUND, (bytes.fromhex(sha256),)) is not None
         except ValueError:  # a line that no crawl wrote
             return False
 
@@ -297,6 +303,9 @@ class Versions:
         Args:
             known: the document now: where its former versions came from, too.
             status: of the document's line of that run.
+
+        Raises:
+            OutputError: the file is damaged.
         """
         return self._former("replaced_by", (*key, run, status), known)
 
@@ -305,7 +314,7 @@ class Versions:
         return known if known.run == run else self._former("run", (*key, run, None), known)
 
     def _former(self, column: str, values: tuple[str | None, ...], known: Known) -> Known | None:
-        row = self.db.execute(_FORMER.format(column=column), values).fetchone() if self.db else None
+        row = self._row(_FORMER.format(column=column), values)
         return replace(known, sha256=row[0], bytes=row[1], run=row[2]) if row else None
 
     def size(self, now: float | None = None) -> Size:
@@ -323,12 +332,16 @@ class Versions:
         for each in (path, path.with_name(f"{FILE}-wal")):
             with suppress(OSError):
                 file += each.stat().st_size
-        count, week = self._row(_COUNT, int(now or time.time()) - _WEEK)
+        count, week = self._row(_COUNT, (int(now or time.time()) - _WEEK,)) or (0, 0)
         return Size(count, file, week)
 
-    def _row(self, query: str, moment: int) -> tuple[int, int]:
+    def _row(self, query: str, values: Sequence[Any]) -> tuple[Any, ...] | None:
+        """
+        Raises:
+            OutputError: the file is damaged.
+        """
         try:
-            row: tuple[int, int] = self._open.execute(query, (moment,)).fetchone()
+            row: tuple[Any, ...] | None = self.db.execute(query, values).fetchone() if self.db else None
         except sqlite3.Error as error:
             raise self._damaged(error) from None
         return row
@@ -347,7 +360,7 @@ class Versions:
         Raises:
             OutputError: the file is damaged.
         """
-        count, taken = self._row(_OLDER, int(before)) if self.db else (0, 0)
+        count, taken = self._row(_OLDER, (int(before),)) or (0, 0)
         return count, taken
 
     def prune(self, before: float) -> int:
@@ -394,22 +407,23 @@ class Versions:
 def _opened(path: Path) -> sqlite3.Connection:
     db = sqlite.connect(path, patience=_PATIENCE, gives_back=True)
     try:
-        if not db.execute("PRAGMA user_version").fetchone()[0]:
+        if not _check(db):
             db.executescript(f"{_SCHEMA} PRAGMA user_version = {FORMAT};")
-        _check(db)
     except BaseException:
         db.close()
         raise
     return db
 
 
-def _check(db: sqlite3.Connection) -> None:
-    """
+def _check(db: sqlite3.Connection) -> bool:
+    """Return whether the file has been laid out.
+
     Raises:
         sqlite3.NotSupportedError: the file is of another format.
     """
     if (found := db.execute("PRAGMA user_version").fetchone()[0]) > FORMAT:
         raise sqlite3.NotSupportedError(f"a newer version of this program wrote it, in format {found}: update this one")
+    return bool(found)
 
 
 def _unwritable(error: sqlite3.Error, path: Path) -> OSError:
