@@ -6,6 +6,8 @@ import tomllib
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from crawlers.exceptions import with_command
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -81,4 +83,5 @@ def _cause(kind: str, lines: int, report: Mapping[str, Any]) -> Cause:
     """Return a cause; of a kind of another version only its name."""
     texts = _TEXTS.get(kind, {"meaning": "", "advice": ""})
     about = {name: report.get(name) or name.upper() for name in ("source", "spider", "run")}
-    return Cause(kind, lines, texts["meaning"], texts["advice"], texts.get("command", "").format_map(about))
+    advice, command = with_command(texts["advice"]), texts.get("command", "").format_map(about)
+    return Cause(kind, lines, texts["meaning"], advice, with_command(command))

@@ -1,8 +1,10 @@
-"""Exceptions of this project, one root: each says when it is raised, and from where. And a hint for their messages."""
+"""Exceptions of this project, one root: each says when it is raised, and from where. And their messages."""
 
 from __future__ import annotations
 
 import difflib
+import os
+import re
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -51,6 +53,10 @@ class RulesError(CrawlersError):
 
 class SourcesError(CrawlersError):
     """sources.toml is unreadable or invalid, or has no source with that name."""
+
+
+class BackupError(CrawlersError):
+    """A backup can't be made or finished, or is not whole, or there is something where it would be restored."""
 
 
 class HarvestError(CrawlersError):
@@ -131,6 +137,27 @@ class ConflictError(AnswerError):
 
     def __init__(self, message: str) -> None:
         super().__init__("conflict", message)
+
+
+COMMAND = "CRAWLERS_COMMAND"
+"""The environment variable that has the command that was called, where that is not scrapy."""
+_SCRAPY = re.compile(r"(?<!-m )(?<![-\w./])scrapy(?= [a-z<])")
+
+
+def with_command(text: str) -> str:
+    """Return a text whose commands begin as the user's do: with ``catalogue-crawlers``, if that was called.
+
+    Without a scrapy.cfg, or with pipx, there is no other command.
+
+    >>> os.environ[COMMAND] = "catalogue-crawlers"
+    >>> with_command("To harvest it: scrapy harvest town; `scrapy jobs` lists runs. See scrapy.cfg.")
+    'To harvest it: catalogue-crawlers harvest town; `catalogue-crawlers jobs` lists runs. See scrapy.cfg.'
+    >>> del os.environ[COMMAND]
+    >>> with_command("scrapy harvest town")
+    'scrapy harvest town'
+    """
+    command = os.environ.get(COMMAND)
+    return _SCRAPY.sub(lambda _: command, text) if command else text
 
 
 def hint(name: str, names: Iterable[str]) -> str:

@@ -220,8 +220,8 @@ def test_a_file_that_comes_back_after_it_was_pruned_is_restored(tmp_path: Path) 
     [
         ([], "scrapy archive takes: status"),
         (["stat"], "scrapy archive takes: status"),
-        (["get"], "scrapy archive takes: status"),
-        (["prune", "town"], "scrapy archive takes: status"),
+        (["get"], "scrapy archive takes: get DATASET"),
+        (["prune", "town"], "scrapy archive takes: prune [--yes]"),
         (["status", "--yes"], "scrapy archive status takes no --yes."),
         (["status", "twon"], "No archive has the name 'twon'. Did you mean town? There are: town."),
         (["get", "nothing"], "No archived dataset, resource or address is called 'nothing'."),

@@ -8,6 +8,7 @@ import fcntl
 import json
 import os
 import pty
+import re
 import shutil
 import signal
 import struct
@@ -17,9 +18,12 @@ import termios
 from pathlib import Path
 
 import pytest
+from scrapy import __version__ as scrapy_version
 from scrapy.cmdline import _get_commands_from_module
 from scrapy.exceptions import UsageError
 
+from crawlers import settings
+from crawlers.operate.console import open_streams, print_error, print_lines
 from crawlers.operate.sources.source import project
 from crawlers.operate.strict_command import StrictCommand
 from tests import forked
@@ -71,6 +75,80 @@ def test_catalogues_of_a_spider_that_is_not_there():
 def test_help_says_what_the_exit_codes_are():
     shown = " ".join(scrapy("crawl", "--help").stdout.split())
     assert "0 complete or partial (stopped by a limit of yours), 1 could not start, 3 incomplete, 4 blocked" in shown
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "told"),
+    [
+        ("sources show", 2, ["Usage: scrapy sources show NAME [--json]", "this is not what show takes."]),
+        ("sources show a b", 2, ["Usage: scrapy sources show NAME [--json]", "this is not what show takes."]),
+        ("sources refuse a", 2, ["Usage: scrapy sources refuse NAME ... --why TEXT", "--why is missing."]),
+        ("sources refuse a --why", 2, ["Usage: scrapy sources refuse NAME ... --why TEXT", "expected one argument"]),
+        (
+            "sources add a",
+            2,
+            ["Usage: scrapy sources add NAME [SPIDER] URL | add NAME --known PORTAL", "what add takes."],
+        ),
+        ("jobs show", 1, ["scrapy jobs takes: show NAME|RUN [--json]; `scrapy jobs` lists the runs."]),
+        ("archive get", 1, ["scrapy archive takes: get DATASET|RESOURCE|URL [--at DATE] [-o FILE]"]),
+        ("backup", 2, ["Usage: scrapy backup FOLDER [--files]", "name one new folder."]),
+    ],
+)
+def test_usage_is_that_of_the_verb_and_is_said_once(words, code, told):
+    ran = scrapy(*words.split())
+    assert ran.returncode == code
+    assert [line.endswith(end) for line, end in zip(ran.stderr.splitlines(), told, strict=True)] == [True] * len(told)
+
+
+def test_usage_of_a_verb_that_there_is_not_is_that_of_the_command():
+    ran = scrapy("sources", "shw")
+    usage, error = ran.stderr.splitlines()
+    assert usage.startswith("Usage: scrapy sources [--json] | show NAME")
+    assert error.endswith("error: There is no scrapy sources shw. Did you mean show?")
+
+
+def test_help_of_a_verb_shows_what_it_takes():
+    assert "  scrapy sources edit NAME KEY=VALUE ... [-a" in scrapy("sources", "edit", "--help").stdout
+
+
+def installed(*words, cwd):
+    """The command of the package, without a project around."""
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    environment.pop("SCRAPY_SETTINGS_MODULE", None)
+    command = [sys.executable, "-m", "crawlers", *words]
+    return forked.run(command, cwd=cwd, env=environment, capture_output=True, text=True, check=False)
+
+
+def test_the_version(tmp_path):
+    """Of this project, with both commands."""
+    said = f"catalogue-crawlers {settings.VERSION}\nScrapy {scrapy_version}\n"
+    assert installed("--version", cwd=tmp_path).stdout == scrapy("version").stdout == said
+    assert "Twisted" in scrapy("version", "-v").stdout
+
+
+def test_messages_name_the_command_that_was_called(tmp_path):
+    """There is no other one without a scrapy.cfg, or with pipx."""
+    for words, told in (
+        (["jobs", "show", "town"], "output has no run or source 'town'. `catalogue-crawlers jobs` lists the runs."),
+        (["sources", "show"], "Usage: catalogue-crawlers sources show NAME [--json]"),
+        (["sources", "refuse", "--help"], "catalogue-crawlers sources refuse NAME ... --why TEXT"),
+        (["archive", "--help"], "`catalogue-crawlers crawl archive -a of=SOURCE` fills an archive."),
+    ):
+        ran = installed(*words, cwd=tmp_path)
+        said = " ".join((ran.stdout + ran.stderr).split())
+        assert told in said
+        assert not re.search(r"(?<!-m )\bscrapy [a-z]", said)
+    assert "\n   catalogue-crawlers <command> [options] [args]\n" in installed(cwd=tmp_path).stdout
+    (tmp_path / "sources.toml").write_text("")
+    assert installed("sources", cwd=tmp_path).stdout.endswith(": catalogue-crawlers sources add NAME URL adds one.\n")
+
+
+def test_what_a_portal_wrote_is_not_changed(monkeypatch, capsys):
+    monkeypatch.setenv("CRAWLERS_COMMAND", "catalogue-crawlers")
+    open_streams()
+    print_lines(["scrapy jobs"])
+    print_error("scrapy jobs lists them")
+    assert capsys.readouterr() == ("scrapy jobs\n", "catalogue-crawlers jobs lists them\n")
 
 
 @pytest.mark.parametrize(

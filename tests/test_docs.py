@@ -46,6 +46,7 @@ from crawlers.kinds.ckan.exports import LEVELS
 from crawlers.kinds.html.rules import FIELDS, RESOURCE_FIELDS, WAYS, Links, Paging, Rule, Rules
 from crawlers.listing import evidence
 from crawlers.listing.crawl import RunState, stat
+from crawlers.operate.sources import keys
 from crawlers.operate.sources.source import REVIEWS
 from crawlers.publish import operations
 from crawlers.publish.journal import Phase
@@ -240,6 +241,12 @@ def test_every_spider_of_a_catalogue_is_listed_with_its_address():
     assert {name for name in listed if name in declared} == declared
     addresses = [getattr(SPIDERS.load(name), SPIDERS.load(name).address) for name in declared]
     assert [address for address in addresses if f"`: {address}\n" not in text(DOCS / "catalogues.md")] == []
+
+
+def test_the_keys_of_a_source_are_those_of_the_code():
+    assert keys.table() in text(DOCS / "sources.md"), "the page takes what this function returns"
+    shown = tomllib.loads(text(ROOT / "catalogues/sources.example.toml"))
+    assert {key for table in shown.values() for key in table} == set(keys.KEYS), "the example shows every key"
 
 
 def test_the_rules_of_evidence_are_those_of_the_code():

@@ -337,8 +337,8 @@ def test_nothing_was_up_before_the_first_run(tmp_path: Path) -> None:
         ("run --catalogue ftp://a.example.org", "--catalogue 'ftp://a.example.org' is not"),
         ("run --max-down 101", "--max-down '101' is not a percentage, from 0 to 100."),
         ("run --max-down nan", "--max-down 'nan' is not a percentage, from 0 to 100."),
-        ("walk", "scrapy ecosystem takes: run "),
-        ("csv", "scrapy ecosystem takes: run "),
+        ("walk", "scrapy ecosystem takes: "),
+        ("csv", "scrapy ecosystem takes: "),
         ("csv {folder}/csv", "has no index.sqlite: crawl a source first"),
     ],
 )

@@ -502,7 +502,7 @@ def test_a_run_at_work_has_its_process_and_one_that_died_has_ended(tmp_path):
     [
         (["oen"], "has no runs of a source 'oen'. Did you mean one? There are: one."),
         (["show", "nothing"], "has no run or source 'nothing'. `scrapy jobs` lists the runs."),
-        (["show"], "| show NAME|RUN [--json]; `scrapy jobs` lists"),
+        (["show"], "scrapy jobs takes: show NAME|RUN [--json]; `scrapy jobs` lists"),
         (["--status", "faild"], "--status: 'faild' is not a state. Did you mean failed? There are: pending, running, "),
         (["--status", "failed", "--failed"], "Give --failed or --status, not both."),
         (["one", "two"], "scrapy jobs takes: [NAME]"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import signal
 import sqlite3
@@ -21,7 +22,7 @@ import pytest
 
 from crawlers.exceptions import RulesError, SourcesError
 from crawlers.operate.harvest.job import Claim
-from crawlers.operate.sources import edit
+from crawlers.operate.sources import edit, keys
 from crawlers.operate.sources.file import SourcesFile
 from crawlers.operate.sources.folders import STEPS, Renaming
 from crawlers.operate.sources.source import project
@@ -308,6 +309,77 @@ def test_edited(place: Place) -> None:
         "settings": {"REQUESTS_PER_SECOND": "1"},
     }
     assert all(comment in place.path.read_text() for comment in ("# Ours", "# any", "# The second", "# where"))
+
+
+WRITTEN = {
+    "spider": ("spider=hdx", {"spider": "hdx"}),
+    "schedule": ("schedule=daily 02:00", {"schedule": "daily 02:00"}),
+    "timezone": ("timezone=Europe/Zurich", {"timezone": "Europe/Zurich"}),
+    "retry": ('retry=["1h", "6h"]', {"retry": ["1h", "6h"]}),
+    "contact": ("contact=me", {"contact": "me"}),
+    "enabled": ("enabled=false", {"enabled": False}),
+    "review": ("review=open", {"review": "open"}),
+    "review_comment": ("review_comment=ask first", {"review_comment": "ask first"}),
+    "archive": ("archive=true", {"archive": True}),
+    "publish": ("publish.organization=us", {"publish": {"organization": "us"}}),
+    "arguments": ("arguments.q=tag.x", {"arguments": {"q": "tag.x"}}),
+    "exclude": ("exclude.pattern.title=^Test", {"exclude": {"pattern": {"title": "^Test"}}}),
+    "defaults": ('defaults.language=["fr"]', {"defaults": {"language": ["fr"]}}),
+    "overrides": ("overrides.license=CC-BY-4.0", {"overrides": {"license": "CC-BY-4.0"}}),
+    "settings": ("settings.REQUESTS_PER_SECOND=1", {"settings": {"REQUESTS_PER_SECOND": "1"}}),
+}
+"""A word for each key, and the change that it is."""
+
+
+@pytest.mark.parametrize("key", keys.KEYS)
+def test_each_key_can_be_edited_and_shown(place: Place, key: str) -> None:
+    word, changed = WRITTEN[key]
+    place.write('# Ours\n[a]\nspider = "ckan"\narguments.portal = "https://a.example.org"\n')
+    before = place.tables()["a"]
+    assert keys.change([word]) == changed
+    SourcesFile(place.path).change(["a"], keys.change([word]))
+    table = place.tables()["a"]
+    assert table != before
+    assert table[key] == (before[key] | changed[key] if key == "arguments" else changed[key])
+    assert place.path.read_text().startswith("# Ours\n")
+    assert key not in keys.missing(table)
+    if key not in before:
+        assert keys.missing(before)[key], "it says what counts"
+        SourcesFile(place.path).change(["a"], keys.change([f"{word.partition('=')[0]}="]))
+        assert edit._filled(place.tables())["a"] == before
+
+
+@pytest.mark.parametrize(
+    ("word", "says"),
+    [
+        ("archive", "'archive' is not KEY=VALUE. The keys are: spider, schedule,"),
+        ("=x", "'=x' is not KEY=VALUE"),
+        ("exclude.=x", "'exclude.=x' is not KEY=VALUE"),
+        ("exclude=test", "'exclude=test' is not exclude.NAME=VALUE."),
+        ("archive.x=true", "'archive.x=true' is not archive=VALUE."),
+        ("retry=[1h", """'retry=[1h' is no list. One is written so: 'retry=["a", "b"]'."""),
+        ("archive=yes", "[a]: archive is not true or false."),
+        ("exclude.tags=x", "[a]: exclude.tags is unknown. Did you mean tag?"),
+        ("exclude.pattern.title=(", "[a]: exclude.pattern.title"),
+        ("retries=1h", "[a]: retries is unknown. Did you mean retry?"),
+        ("settings.OUTPUT_DIR=x", "OUTPUT_DIR applies to all sources"),
+    ],
+)
+def test_a_word_that_changes_no_key_is_refused(place: Place, word: str, says: str) -> None:
+    text = '[a]\nspider = "ckan"\narguments.portal = "https://a.example.org"\n'
+    place.write(text)
+    with pytest.raises((SourcesError, RulesError), match=re.escape(says)):
+        SourcesFile(place.path).change(["a"], keys.change([word]))
+    assert place.path.read_text() == text
+
+
+def test_edit_and_show_from_the_command_line(place: Place) -> None:
+    place.write('[a]\nspider = "ckan"\narguments.portal = "https://a.example.org"\n')
+    ran = place.sources("edit", "a", "archive=true", "exclude.tag=test", "timezone=UTC", "-a", "q=x")
+    assert ran.stdout == "[a] is changed: archive = true, exclude.tag = test, timezone = UTC, q = x.\n"
+    shown = place.sources("show", "a").stdout
+    assert all(f"\n    {line}\n" in shown for line in ("archive = true", "[exclude]", 'tag = "test"'))
+    assert "\n    retry: at its next time\n" in shown
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,9 @@ import os
 import sqlite3
 from contextlib import closing, nullcontext, suppress
 from dataclasses import replace
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from threading import Thread
 from types import SimpleNamespace
 from urllib.parse import urljoin, urlsplit
 
@@ -19,7 +22,7 @@ from scrapy.http import HtmlResponse, Request, Response
 from crawlers import settings
 from crawlers.components.spool import SpooledResponse
 from crawlers.exceptions import AnswerError
-from crawlers.kinds.waf.folder import WAFDetector, entries
+from crawlers.kinds.waf.folder import Bucket, WAFDetector, entries
 from crawlers.kinds.waf.records import opened
 from crawlers.kinds.waf.spider import WAF, Folders
 from crawlers.operate.sources.detect import Detection
@@ -42,6 +45,33 @@ IIS = """<html><head><title>example.org - /meta/</title></head><body><H1>example
  6/17/2021 12:20 PM   1718 <A HREF="/meta/A.XML">A.XML</A>
 </pre></body></html>"""
 
+PYTHON = """<!DOCTYPE HTML><html lang="en"><head><meta charset="utf-8"><title>Directory listing for /meta/</title>
+</head><body><h1>Directory listing for /meta/</h1><hr><ul>
+<li><a href="sub/">sub/</a></li><li><a href="away.xml">away.xml@</a></li><li><a href="n%%20m.xml">n m.xml</a></li>
+%s</ul><hr></body></html>"""
+CADDY = """<!DOCTYPE html><html><head><title>meta</title><style>.wrapper { max-width: 1200px; }</style></head>
+<body onload="initPage()"><header><div class="wrapper"><div class="breadcrumbs">Folder Path</div>
+<h1><a href="../">/</a><a href="">meta</a>/</h1></div></header><div class="wrapper"><main><div class="listing">
+<a href="?layout=grid">Grid</a><table aria-describedby="summary"><thead><tr>
+<th><a href="?sort=namedirfirst&order=desc">x</a> <a href="?sort=size&order=asc">Size</a></th></tr></thead><tbody>
+<tr><td><a href=".."><span class="go-up">Up</span></a></td></tr>
+<tr class="file"><td><a href="./sub/"><svg></svg><span class="name">sub</span></a></td></tr>
+<tr class="file"><td><a href="./a.xml"><span class="name">a.xml</span></a></td><td class="timestamp">
+<time datetime="2026-01-02T15:04:05Z">01/02/2026 03:04:05 PM +00:00</time></td></tr>%s</tbody></table></div>
+</main></div>
+<footer>Served with <a rel="noopener noreferrer" href="https://caddyserver.com">Caddy</a></footer></body></html>"""
+S3 = "http://s3.amazonaws.com/doc/2006-03-01/"
+
+
+def bucket(*keys, more="", prefixes=(), namespace=S3):
+    """A page of a bucket's listing, as ListObjects and ListObjectsV2 give it."""
+    contents = "".join(f"<Contents><Key>{key}</Key><Size>7</Size></Contents>" for key in keys)
+    below = "".join(f"<CommonPrefixes><Prefix>{one}</Prefix></CommonPrefixes>" for one in prefixes)
+    return (
+        f'<?xml version="1.0" encoding="UTF-8"?>\n<ListBucketResult xmlns="{namespace}"><Name>open</Name><Prefix/>'
+        f"<MaxKeys>1000</MaxKeys>{more or '<IsTruncated>false</IsTruncated>'}{contents}{below}</ListBucketResult>"
+    )
+
 
 def page(text, url=ROOT):
     return HtmlResponse(url, body=text.encode(), headers={"Content-Type": "text/html"})
@@ -57,6 +87,8 @@ def links(*names):
         (APACHE % links("a.xml", "sub/", "a.zip", "a.xml#top"), ["a.xml", "sub/"]),
         (NGINX % links("b.TTL", "c.jsonld", "d.rdf", "e.html"), ["b.TTL", "c.jsonld", "d.rdf"]),
         (IIS, ["sub/", "A.XML"]),
+        (PYTHON % "", ["sub/", "away.xml", "n%20m.xml"]),
+        (CADDY % "", ["sub/", "a.xml"]),
         (APACHE % links("https://elsewhere.example/x.xml", "/other/x.xml", "../x.xml", "%2e%2e/x.xml", "//x/"), []),
         (APACHE % links("./", "../meta/", "?C=D;O=A", "?N=D", "javascript:x()", "http://[/x.xml"), []),
         ("<base href='/meta/sub/'>" + APACHE % links("a.xml"), ["sub/a.xml"]),
@@ -110,12 +142,93 @@ def test_a_page_of_a_listing_is_followed(link):
         (APACHE % links("a.xml"), True),
         (NGINX % links("a/"), True),
         (IIS, True),
+        (PYTHON % "", True),
+        (CADDY % "", True),
+        (bucket("a.xml"), True),
+        (bucket("a.zip", prefixes=["meta/"]), True),
+        (bucket("a.xml", namespace="http://doc.s3.amazonaws.com/2006-03-01"), True),
+        (bucket("a.zip"), False),
+        (f"<html>{bucket('a.xml')}</html>", False),
         (APACHE % links("photo.jpg"), False),
         ("<html><title>Our data</title><a href='a.xml'>A</a>", False),
     ],
 )
 def test_what_is_recognised(text, is_found):
     assert (WAFDetector().recognise(page(text)) is not None) == is_found
+
+
+OPEN = "https://open.s3.example.org/"
+CUT = "<IsTruncated>true</IsTruncated>"
+
+
+@pytest.mark.parametrize(
+    ("url", "text", "found"),
+    [
+        (OPEN, bucket("meta/a.xml", "meta/", "b c+d.ttl", "e.zip"), ["record meta/a.xml", "record b%20c%2Bd.ttl"]),
+        (OPEN, bucket("a.xml", "a.xml.gz", "b.xml.gz"), ["record a.xml", "record b.xml.gz"]),
+        (OPEN, bucket("../a.xml", "./b.xml"), ["left ../a.xml", "left ./b.xml"]),
+        (f"{OPEN}?delimiter=/", bucket(prefixes=["m & n/"]), ["folder ?delimiter=/&prefix=m%20%26%20n/"]),
+        (OPEN, bucket("m+n%2Fa.xml", more="<EncodingType>url</EncodingType>"), ["record m%20n/a.xml"]),
+        (
+            f"{OPEN}?prefix=m/",
+            bucket("m/a.xml", "m/b.zip", more=CUT),
+            ["record m/a.xml", "page ?prefix=m/&marker=m/b.zip"],
+        ),
+        (f"{OPEN}?marker=a", bucket("b.zip", more=f"{CUT}<NextMarker>c</NextMarker>"), ["page ?marker=c"]),
+        (f"{OPEN}?marker=b.zip", bucket("b.zip", more=CUT), ["left ?marker=b.zip"]),
+        (OPEN, bucket(more=CUT), ["left "]),
+        (
+            f"{OPEN}?list-type=2&start-after=a",
+            bucket(more=f"{CUT}<NextContinuationToken>x/y=</NextContinuationToken>"),
+            ["page ?list-type=2&continuation-token=x/y%3D"],
+        ),
+    ],
+)
+def test_the_listing_of_a_bucket(url, text, found):
+    listed = Bucket(Response(url, body=text.encode()))
+    assert listed.root == OPEN
+    assert [f"{one.what} {one.address.removeprefix(OPEN)}" for one in listed.entries()] == found
+
+
+def test_a_bucket_in_a_path():
+    listed = Bucket(Response("https://s3.example.org/my.bucket?prefix=a", body=bucket("a/b.xml").encode()))
+    assert [one.address for one in listed.entries()] == ["https://s3.example.org/my.bucket/a/b.xml"]
+
+
+def test_a_bucket_is_crawled_page_by_page(tmp_path):
+    """Also folder by folder; what is left after the last page is nothing."""
+    files = {f"/meta/m/{name}.xml": iso(name) for name in "abc"}
+    for name in ("flat", "ending"):
+        (tmp_path / name).mkdir()
+    cut = f"{CUT}<NextMarker>m/b.xml</NextMarker>"
+    flat = {"/meta/": bucket("m/a.xml", "m/b.xml", more=cut), "/meta/?marker=m/b.xml": bucket("m/c.xml")}
+    done, asked = walked(flat | files, tmp_path / "flat")
+    assert (done.judged, done.errors, sorted(asked)) == (("complete", 3, 3), [], sorted(flat | files))
+    ending = {"/meta/": bucket("m/a.xml", more=cut), "/meta/?marker=m/b.xml": bucket("m/c.xml", more=CUT)}
+    done, _ = walked(ending | files | {"/meta/?marker=m/c.xml": 500}, tmp_path / "ending")
+    assert done.judged[0] == "incomplete"
+
+
+def test_a_folder_of_the_server_in_python(tmp_path, output):
+    """The listing is what http.server really writes."""
+    folder = tmp_path / "served/meta/sub"
+    folder.mkdir(parents=True)
+    (folder.parent / "a b.xml").write_text(DUBLIN_CORE.format(title="A", id="a-1"))
+    (folder / "c.ttl").write_text(TURTLE)
+    (folder / "photo.jpg").touch()
+    handler = partial(Quiet, directory=folder.parents[1])
+    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        Thread(target=server.serve_forever, daemon=True).start()
+        try:
+            done = crawled(SimpleNamespace(url=f"http://127.0.0.1:{server.server_port}"), output)
+        finally:
+            server.shutdown()
+    assert (done.code, done.report["verdict"], done.report["listed"]) == (0, "complete", 3)
+
+
+class Quiet(SimpleHTTPRequestHandler):
+    def log_message(self, *_):
+        pass
 
 
 def test_a_folder_is_found_before_the_rdf_in_it():

@@ -72,8 +72,8 @@ def accept(words: list[str]) -> None:
 
 def commands(text: str) -> list[list[str]]:
     """The commands of this project in a file."""
-    found = re.findall(r"(?:^|[\s/\"])scrapy\"?( [a-z][^\n|>]*)", text.replace("\\\n", ""))
-    return [shlex.split(words.replace(" 2>&1", "")) for words in found if not words.startswith(" genworkflow")]
+    found = re.findall(r"(?:^|[\s/\"])scrapy\"?( [a-z][^\n|>]*)", text.replace("\\\n", "").replace(" 2>&1", ""))
+    return [shlex.split(words) for words in found if not words.startswith(" genworkflow")]
 
 
 # GitHub
@@ -124,7 +124,9 @@ def test_what_a_workflow_may_do_and_keeps(place):
     assert all(re.fullmatch(r"actions/[\w/-]+@v\d+\.\d+\.\d+", one) for one in used)
     kept = {name: step["with"]["retention-days"] for name, step in by_name.items() if "retention-days" in str(step)}
     assert kept == {"Keep the files for 30 days": 30, "Keep the logs of a failure for 7 days": 7}
-    assert by_name["Keep the logs of a failure for 7 days"]["if"].startswith("failure() && ")
+    assert by_name["Keep the logs of a failure for 7 days"]["if"].startswith(
+        "(failure() || steps.run.outputs.incomplete)"
+    )
     restored, saved = by_name["Restore what earlier runs left"], by_name["Save what this run left, for the next one"]
     assert restored["with"]["path"] == saved["with"]["path"] == "output\njobs\n"
     assert restored["with"]["key"] == saved["with"]["key"]
@@ -228,6 +230,73 @@ def test_a_line_of_the_crontab_runs(place):
     )
     assert (ran.returncode, ran.stderr) == (0, "")
     assert re.search(r"^hdx +would run +never harvested before$", ran.stdout, re.MULTILINE)
+
+
+# The recipes of docs/github-actions.md, one for each way
+
+PAGE = (ROOT / "docs/github-actions.md").read_text()
+DUE = ["harvest", "--due", "--parallel", "4"]
+
+
+def recipe(heading: str) -> str:
+    """The section of the page."""
+    return PAGE.partition(f"\n## {heading}\n")[2].partition("\n## ")[0]
+
+
+def recipes(place: Path) -> dict[str, list[str]]:
+    """The commands of this project that each way runs: as its files have them, or else as the page does."""
+    ways = {"GitHub Actions": (), "systemd": ("--systemd",), "cron": ("--cron-file",)}
+    texts = {heading: "".join(written(place, *words).values()) for heading, words in ways.items()}
+    texts |= {
+        heading: recipe(heading).replace("catalogue-crawlers harvest", "scrapy harvest")
+        for heading in ("Containers", "Scrapyd")
+    }
+    return {heading: next(one for one in commands(text) if one[0] == "harvest") for heading, text in texts.items()}
+
+
+def test_all_ways_run_the_same_command(place):
+    found = recipes(place)
+    node = ["--scrapyd", "http://localhost:6800"]
+    assert found == {heading: DUE + (node if heading == "Scrapyd" else []) for heading in found}
+    for command in found.values():
+        accept(command)
+    assert f"scrapy {shlex.join(DUE)}" in recipe("One command")
+
+
+def test_the_page_shows_what_is_written(place):
+    """Without what is only the folder's and the user's."""
+    service, timer = (written(place, "--systemd")[f"harvest.{kind}"].splitlines() for kind in ("service", "timer"))
+    shown = [line for line in recipe("systemd").splitlines() if re.match(r"(\w+=|\[)", line) and "srv" not in line]
+    assert [line for line in shown if line not in service + timer] == ["User=harvest"]
+    (line,) = (line for line in recipe("cron").splitlines() if line.startswith("*/15"))
+    *_, own = written(place, "--cron-file")["harvest.cron"].splitlines()
+    assert re.sub(r"cd \S+ && \S+/scrapy", "", line) == re.sub(r"cd '.*' && \S+/scrapy", "", own)
+
+
+def test_what_is_incomplete_fails_no_unit(place):
+    """Exit code 3: notifications tell it; the other sources are fine."""
+    units = [
+        *re.findall(r"\[Service\].*?(?=\n\n|```)", PAGE, re.DOTALL),
+        written(place, "--systemd")["harvest.service"],
+    ]
+    assert [unit.count("\nSuccessExitStatus=3\n") for unit in units] == [1] * len(units)
+    for text in written(place, "ecosystem", "--systemd").values():
+        assert "[Service]" not in text or "\nSuccessExitStatus=3\n" in text
+
+
+@needs("bash")
+@pytest.mark.parametrize(("code", "ends"), [(0, 0), (3, 0), (4, 4), (1, 1)])
+def test_what_is_incomplete_fails_no_workflow(place, tmp_path, code, ends):
+    (text,) = written(place).values()
+    fake = tmp_path / "bin/scrapy"
+    fake.parent.mkdir()
+    fake.write_text(f"#!/bin/sh\nexit {code}\n")
+    fake.chmod(0o755)
+    output = tmp_path / "outputs"
+    here = {"PATH": f"{fake.parent}:{os.environ['PATH']}", "GITHUB_OUTPUT": str(output)}
+    script = steps(text)["Run"]["run"]
+    ran = subprocess.run(["bash", "-e", "-c", script], env=here, capture_output=True, text=True, check=False)
+    assert (ran.returncode, output.exists(), "::warning::" in ran.stdout) == (ends, code == 3, code == 3)
 
 
 # Mistakes

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, TextIO, cast
 
-from crawlers.exceptions import CrawlersError
+from crawlers.exceptions import CrawlersError, with_command
 from crawlers.safety.logs import Terminal, shown
 from crawlers.safety.redact import redact
 
@@ -79,7 +79,8 @@ def print_lines(lines: Iterable[str]) -> None:
 def print_error(sentence: object) -> None:
     """Print a message on stderr, without credentials or characters that act on a terminal; lines stay lines."""
     with ignoring_output_errors():
-        print("\n".join(shown(redact(line)) for line in str(sentence).split("\n")), file=sys.stderr)
+        text = with_command(str(sentence))
+        print("\n".join(shown(redact(line)) for line in text.split("\n")), file=sys.stderr)
 
 
 def _flush() -> None:

@@ -15,7 +15,7 @@ from scrapy.commands import ScrapyCommand
 from scrapy.exceptions import UsageError
 from scrapy.utils.conf import arglist_to_dict
 
-from crawlers.exceptions import CrawlersError, hint
+from crawlers.exceptions import CrawlersError, hint, with_command
 from crawlers.operate.console import MISTAKE, print_error, reporting_errors
 from crawlers.operate.mirrored import bring_up
 from crawlers.operate.setting_types import invalid
@@ -89,6 +89,27 @@ class StrictCommand(ScrapyCommand):
     def add_options(self, parser: argparse.ArgumentParser) -> None:
         super().add_options(parser)
         self.parser = parser
+        parse, shown, failed = parser.parse_known_args, parser.format_help, parser.error
+
+        def parsed(args: Any = None, namespace: Any = None) -> Any:
+            parser.usage = f"scrapy {self.name} {self.takes_of(args or [])}"
+            return parse(args, namespace)
+
+        # Scrapy shows a command its words only when they are parsed
+        parser.parse_known_args = parsed  # type: ignore[method-assign]
+        parser.format_help = lambda: with_command(shown())  # type: ignore[method-assign]
+        parser.format_usage = self._usage_line  # type: ignore[method-assign]
+        parser.error = lambda message: failed(with_command(message))  # type: ignore[method-assign]
+
+    def _usage_line(self) -> str:
+        return with_command(f"Usage: {self.parser.usage}\n")
+
+    def takes_of(self, args: Iterable[str]) -> str:
+        """Return what may follow the command's name; of a command with verbs, the verb that the words name."""
+        name = next((word for word in args if word in self.verbs), None)
+        parts = (part.partition(" ") for part in self.syntax().split(" | "))
+        of_verb = [f"{name} {rest}".strip() for first, _, rest in parts if name in first.split("|")]
+        return " | ".join(of_verb) or self.syntax()
 
     def process_options(self, args: list[str], opts: argparse.Namespace) -> None:
         self.refuse_options(args)
@@ -145,10 +166,13 @@ class StrictCommand(ScrapyCommand):
         return self.__module__.rpartition(".")[2]
 
     def usage(self, args: list[str]) -> str:
-        """Return what the command takes, as a message; before it, the verb that a mistyped one may have meant."""
+        """Return what the command or its verb takes, as a message; before it, the verb that may have been meant."""
+        return f"{self.unknown_verb(args)} scrapy {self.name} takes: {self.takes_of(args[:1])}".strip()
+
+    def unknown_verb(self, args: list[str]) -> str:
+        """Return the sentence about a verb that there is not, if one is like it; empty without."""
         meant = hint(args[0], self.verbs) if args and args[0] not in self.verbs else ""
-        mistake = f"There is no scrapy {self.name} {args[0][:100]}.{meant} " if meant else ""
-        return f"{mistake}scrapy {self.name} takes: {self.syntax()}"
+        return f"There is no scrapy {self.name} {args[0][:100]}.{meant}" if meant else ""
 
 
 class ProjectCommand(StrictCommand):

@@ -247,7 +247,7 @@ class Comparison:
             if found := self._compared(file, sha256, size):
                 yield found
             yield None
-        yield from self._unreferenced()
+        yield from self.unreferenced()
 
     def _compared(self, file: str, sha256: str, size: int) -> Difference | None:
         try:
@@ -262,7 +262,16 @@ class Comparison:
         self.logins += has_login(body)
         return Difference("damaged", file) if hashlib.sha256(body).hexdigest() != sha256 else None
 
-    def _unreferenced(self) -> Iterator[Difference]:
+    def expected(self) -> Iterator[tuple[str, str]]:
+        """Yield the documents that the manifest has, and their SHA-256."""
+        yield from self.db.execute("SELECT DISTINCT file, sha256 FROM last ORDER BY file")
+
+    def unreferenced(self) -> Iterator[Difference]:
+        """Yield the files that no line names.
+
+        Raises:
+            OSError: a folder can't be read.
+        """
         for below in FOLDERS:
             with suppress(FileNotFoundError):
                 for name, _ in inside.statuses(self.folder, below):

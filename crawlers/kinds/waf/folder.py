@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import hashlib
 import re
-from typing import TYPE_CHECKING, Literal, NamedTuple
-from urllib.parse import parse_qsl, unquote, urlsplit
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from urllib.parse import parse_qsl, quote, unquote, unquote_plus, urlencode, urlsplit
 
 from scrapy.http import HtmlResponse
 
 from crawlers.kind import Detector
 from crawlers.records.addresses import absolute
 from crawlers.records.rdf import formats
+from crawlers.records.xml import root as xml_root
 from crawlers.safety import bounds, html
 
 if TYPE_CHECKING:
@@ -24,8 +25,11 @@ _RECORD = re.compile(r"\.(xml|rdf|ttl|jsonld)(\.gz)?$", re.IGNORECASE)
 _OTHER = re.compile(r"\.(?!(php[0-9]?|aspx?|ashx|jsp|do|cgi|pl|py|cfm|action)$)[a-z][a-z0-9]{0,9}$", re.IGNORECASE)
 """The suffix of a file that is no record, also in a query; a script may give anything."""
 _LISTING = re.compile(
-    rb"<title>\s*(Index of /|[^<]{1,200} - /)|\[To Parent Directory\]|>\s*Parent Directory\s*<", re.IGNORECASE
+    rb"<title>\s*(Index of /|Directory listing for /|[^<]{1,200} - /)|\[To Parent Directory\]|>\s*Parent Directory\s*<|"
+    rb'<div class="breadcrumbs">Folder Path</div>',
+    re.IGNORECASE,
 )
+"""What Apache and nginx, Python's http.server, IIS, Tomcat and Caddy say."""
 _SORT = {*"cofvnmsd", "sort", "order", "sortby", "orderby", "sort_by", "order_by", "layout"}
 """What the queries of Apache (also 1.3), nginx, lighttpd, Jetty, Tomcat and Caddy name that sort a listing."""
 _PAGER = {"page", "p", "pg", "offset", "start", "from", "limit", "per_page", "marker", "cursor"}
@@ -33,6 +37,11 @@ _TIME = re.compile(r"[0-9]{1,2}:[0-9]{2}")
 _HIDDEN = frozenset(("head", "h1", "h2", "address", "script"))
 """What has no text that tells one listing from another: a heading has the folder's name."""
 _TAGS = bounds.HTML._replace(where="the folder", most=20 * bounds.LINKS.most)
+
+
+_BUCKET = re.compile(rb"\s*(<\?xml[^>]{0,200}\?>\s*)?<ListBucketResult[\s>]")
+_POSITIONS = {"continuation-token", "start-after", "marker"}
+"""What of a query says where a page begins."""
 
 
 class FolderEntry(NamedTuple):
@@ -194,8 +203,71 @@ def _what(address: str, root: str, here: SplitResult) -> Literal["record", "fold
 
 
 def is_listing(body: bytes) -> bool:
-    """Return whether a page says that it is a directory listing, as those of Apache, nginx, IIS and Tomcat do."""
+    """Return whether a page says that it is a directory listing, as those of the servers above do."""
     return _LISTING.search(body[: 64 * 1024]) is not None
+
+
+def is_bucket(body: bytes) -> bool:
+    """Return whether an answer is the listing of a public bucket in S3, or of a server with the same interface."""
+    return _BUCKET.match(body[:1024].removeprefix(b"\xef\xbb\xbf")) is not None
+
+
+class Bucket:
+    """A page of the listing of a bucket: ListObjects, or ListObjectsV2.
+
+    https://docs.aws.amazon.com/AmazonS3/latest/API/API_ListObjectsV2.html
+
+    Attributes:
+        root: the address that keys are appended to.
+
+    Raises:
+        AnswerError: it is no whole XML, or has more than `crawlers.safety.bounds.LINKS`.
+    """
+
+    def __init__(self, response: Response) -> None:
+        self.url = response.url
+        bare, _, query = response.url.partition("?")
+        self.root = f"{bare.rstrip('/')}/"
+        self.query = dict(parse_qsl(query, keep_blank_values=True))
+        self.listing: Any = xml_root(response)
+        self._is_encoded = self._text("EncodingType") == "url"
+        self._keys = self._texts("Contents/Key")
+        bounds.LINKS.check(len(self._keys))
+
+    def entries(self) -> Iterator[FolderEntry]:
+        """Yield its records, the folders that a delimiter makes, and its next page.
+
+        A gzipped record beside the record itself is left out.
+        """
+        known = set(self._keys)
+        for key in self._keys:
+            if _RECORD.search(key) and key.removesuffix(".gz") not in known - {key}:
+                is_below = not {".", ".."} & set(key.split("/"))
+                yield FolderEntry(self.root + quote(key, safe="/~!*'()"), "record" if is_below else "left")
+        for prefix in self._texts("CommonPrefixes/Prefix"):
+            yield FolderEntry(self._address({"prefix": prefix}), "folder")
+        if self._text("IsTruncated") == "true":
+            address = self._next()
+            yield FolderEntry(address or self.url, "left" if address in (None, self.url) else "page")
+
+    def _next(self) -> str | None:
+        """Return the address of the next page; ``None`` if the page does not say where it begins."""
+        if token := self._text("NextContinuationToken"):
+            return self._address({"list-type": "2", "continuation-token": token})
+        marker = self._texts("NextMarker") or self._keys  # without a delimiter it is the last key
+        return self._address({"marker": marker[-1]}) if marker else None
+
+    def _address(self, more: dict[str, str]) -> str:
+        stays = {name: value for name, value in self.query.items() if name not in _POSITIONS}
+        return f"{self.url.partition('?')[0]}?{urlencode(stays | more, safe='/', quote_via=quote)}"
+
+    def _texts(self, path: str) -> list[str]:
+        found = self.listing.iterfind("/".join(f"{{*}}{name}" for name in path.split("/")))
+        texts = [element.text or "" for element in found]
+        return [unquote_plus(text) for text in texts] if self._is_encoded else texts
+
+    def _text(self, name: str) -> str:
+        return (self.listing.findtext(f"{{*}}{name}") or "").strip()
 
 
 class WAFDetector(Detector):
@@ -204,8 +276,13 @@ class WAFDetector(Detector):
     kind = "waf"
 
     def recognise(self, response: Response) -> str | None:
+        if is_bucket(response.body):
+            return "a bucket in S3 that can be listed" if _leads_on(Bucket(response).entries()) else None
         if formats.of_answer(response) != "html" or not is_listing(response.body):
             return None
         page = HtmlResponse(response.url, headers=response.headers, body=response.body)
-        found = entries(page, root_of(response.url))
-        return "a web-accessible folder" if any(each.what in ("record", "folder") for each in found) else None
+        return "a web-accessible folder" if _leads_on(entries(page, root_of(response.url))) else None
+
+
+def _leads_on(found: Iterable[FolderEntry]) -> bool:
+    return any(each.what in ("record", "folder") for each in found)

@@ -10,7 +10,7 @@ from scrapy import Request
 from scrapy.http import HtmlResponse
 
 from crawlers.exceptions import AnswerError
-from crawlers.kinds.waf.folder import Folder, is_listing, root_of
+from crawlers.kinds.waf.folder import Bucket, Folder, is_bucket, is_listing, root_of
 from crawlers.kinds.waf.records import StatementError, opened
 from crawlers.listing.answers import other_answer
 from crawlers.listing.crawl import in_turns
@@ -89,7 +89,25 @@ class Folders(Tree[FolderFile]):
     # Listings
 
     async def _folder(self, response: Response, walk: Walk[FolderFile], page: ListingPage[FolderFile]) -> None:
-        root = walk.ask.root or root_of(response.url)
+        if is_bucket(response.body):
+            bucket = Bucket(response)
+            root, found, own = bucket.root, [*bucket.entries()], None
+        else:
+            root = walk.ask.root or root_of(response.url)
+            found, own = await self._links(response, root, is_first=not walk.ask.root)
+            if own in walk.ask.above:  # a link to a folder above
+                return
+        page.offers = [Offer("left", each.address) for each in found if each.what == "left"]
+        above = (*walk.ask.above, own) if own else walk.ask.above
+        await in_turns(self.offer(_places(found, walk.ask.depth, root, above), page, walk, response))
+
+    @staticmethod
+    async def _links(response: Response, root: str, *, is_first: bool) -> tuple[list[FolderEntry], str | None]:
+        """Return the links of a directory listing, and its digest.
+
+        Raises:
+            AnswerError: it has too many links, or is no listing.
+        """
         found: list[FolderEntry] = []
         html = _html(response)
         folder = Folder(html) if html else None
@@ -97,18 +115,13 @@ class Folders(Tree[FolderFile]):
             await in_turns(folder.read())
             await in_turns(map(found.append, folder.entries(root)))
         is_named = is_listing(response.body) and response.url.partition("?")[0].startswith(root)
-        leads_on = ("record",) if walk.ask.root else ("record", "folder")  # a first page may have a login form
+        leads_on = ("record", "folder") if is_first else ("record",)  # a first page may have a login form
         is_folder = is_named or any(each.what in leads_on for each in found)
         other = None if is_folder else other_answer(response, "a folder", spider="waf")
         if other or folder is None or not (is_named or any(each.what != "left" for each in found)):
             message = f"the page is not a directory listing, and names no record below {root}"
             raise AnswerError("unproven", f"{message}: {other}" if other else message)
-        own = folder.digest(found)
-        if own in walk.ask.above:  # a link to a folder above
-            return
-        page.offers = [Offer("left", each.address) for each in found if each.what == "left"]
-        above = (*walk.ask.above, own) if own else walk.ask.above
-        await in_turns(self.offer(_places(found, walk.ask.depth, root, above), page, walk, response))
+        return found, folder.digest(found)
 
     # Records
 

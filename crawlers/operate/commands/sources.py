@@ -29,7 +29,7 @@ class Command(ProjectCommand):
         **dict.fromkeys(("enable", "disable"), Verb(f"{_IN}.file:set_state", (), 1)),
         **dict.fromkeys(("approve", "refuse"), Verb(f"{_IN}.file:set_state", ("why",), 1)),
         "accept-shrink": Verb(f"{_IN}.shrink:accept_shrink", ("yes",), 1, 1),
-        "edit": Verb(f"{_IN}.file:edit_table", _EDITED, 1, 1),
+        "edit": Verb(f"{_IN}.file:edit_table", _EDITED, 1),
         "schedule": Verb(f"{_IN}.file:schedule", (), 2),
         "rename": Verb(f"{_IN}.folders:rename", (), 2, 2),
         "attach": Verb(f"{_IN}.attach:attach", (), 2, 2),
@@ -42,7 +42,7 @@ class Command(ProjectCommand):
         "[--json] | show NAME [--json] | known [TEXT] | add NAME [SPIDER] URL | add NAME --known PORTAL | "
         "validate [NAME ...] [--show N] | enable|disable|approve|remove NAME ... | refuse NAME ... --why TEXT | "
         "accept-shrink NAME [--yes] | "
-        "edit NAME [-a NAME=VALUE] [-s NAME=VALUE] [--schedule WHEN] [--contact TEXT] | schedule NAME WHEN|none | "
+        "edit NAME KEY=VALUE ... [-a NAME=VALUE] [-s NAME=VALUE] | schedule NAME WHEN|none | "
         "rename OLD NEW | attach NAME ids.csv | purge NAME [--yes]"
     )
     summary = "List the sources of sources.toml; add, validate, approve, edit and remove them"
@@ -51,11 +51,20 @@ class Command(ProjectCommand):
         "address is, and writes the table, with the settings of -s. known lists public portals of the registry, "
         "and add --known takes the address and the kind from there. validate crawls at most 20 records of each "
         "source into a temporary folder, and shows what was found. accept-shrink shows what the last run refused to "
-        "withdraw, and harvests the source with that list accepted, once. edit changes a table as add writes it; an "
-        "empty value removes a key. rename moves what the source has on disk, too; attach gives datasets on disk the "
-        "ids that the source has now; purge deletes what a removed source left there. "
+        "withdraw, and harvests the source with that list accepted, once. edit changes any key of a table, such as "
+        "archive=true or exclude.tag=test; an empty value removes it. rename moves what the source has on disk, too; "
+        "attach gives datasets on disk the ids that the source has now; purge deletes what a removed source left. "
         "Exit code: 0 done, 1 not done, 3 a dry run is neither complete nor partial."
     )
+
+    def usage(self, args: list[str]) -> str:
+        """Return what is wrong with the words: argparse prints what the verb takes."""
+        named = args and args[0] in self.verbs
+        return (
+            f"this is not what {args[0]} takes."
+            if named
+            else self.unknown_verb(args) or f"there is no {args[0][:100]}."
+        )
 
     def add_options(self, parser: argparse.ArgumentParser) -> None:
         super().add_options(parser)

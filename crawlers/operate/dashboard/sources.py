@@ -11,7 +11,7 @@ from flask import abort, request
 from crawlers.operate.dashboard import addresses
 from crawlers.operate.dashboard.addresses import Paging, live, some
 from crawlers.operate.dashboard.changes import feed_of
-from crawlers.operate.sources.listing import read_all, with_command
+from crawlers.operate.sources.listing import described_row, read_all
 from crawlers.store.columns import opened
 from crawlers.store.figures import contents, overview
 from crawlers.store.figures.contents import Described, descriptions
@@ -90,7 +90,7 @@ def source(site: Site, source: str) -> str:
 def _table(site: Site, db: sqlite3.Connection, source: str) -> dict[str, Any] | None:
     """Return the source's row among all sources; ``None`` if there is none of that name."""
     known, _ = read_all(db, site.output, site.jobs, site.listed)
-    return with_command(next(known.described([source]))) if source in known.names else None
+    return described_row(next(known.described([source]))) if source in known.names else None
 
 
 def _about(db: sqlite3.Connection, source: str) -> dict[str, Any]:

@@ -380,6 +380,19 @@ class Ledger:
                 known["arguments"] |= {name: value for name, value in arguments.items() if name in NAMING}
                 db.execute("UPDATE facts SET value = ? WHERE name = 'identity'", (json.dumps(known),))
 
+    def move(self, before: str, output: str) -> None:
+        """Note that OUTPUT_DIR is elsewhere, so that this job can be resumed; one of another OUTPUT_DIR stays as it is.
+
+        Args:
+            before: where it was.
+            output: where it is, as an absolute path.
+        """
+        identity = self._known().get("identity")
+        if before != output and isinstance(identity, dict) and identity.get("output") == before:
+            with closing(self._opened()) as db, sqlite.transaction(db):
+                known = json.dumps(identity | {"output": output})
+                db.execute("UPDATE facts SET value = ? WHERE name = 'identity'", (known,))
+
     def _facts(self) -> dict[str, Any]:
         with closing(self._opened()) as db, sqlite.transaction(db):
             return _facts(db)

@@ -11,7 +11,7 @@ from typing import Any
 from scrapy.exceptions import UsageError
 
 from crawlers.arguments import url as checked
-from crawlers.exceptions import AnswerError, SourcesError, hint
+from crawlers.exceptions import AnswerError, SourcesError, hint, with_command
 from crawlers.kind import Asking, Finding, detector
 from crawlers.listing.spider import CatalogueSpider, source_name
 from crawlers.operate.sources import edit
@@ -226,7 +226,7 @@ def add(call: Call) -> int:
         edit.write(file.path, lambda content: _added(file, content, source))
     hint = misplaced(source, file.known)  # of one that was not looked for
     for line in (*_summary(file.path, adding, source, call.output / source.name), *filter(None, [hint])):
-        print(redact(line)[:_LONGEST])
+        print(with_command(redact(line)[:_LONGEST]))
     return 0
 
 

@@ -36,7 +36,7 @@ def update(text: str, name: str, changes: Mapping[str, Any]) -> str:
     """Return the text with keys of a source's table changed.
 
     Args:
-        changes: the new values; ``None`` removes a key, and a mapping changes the keys of the table within it.
+        changes: the new values; ``None`` removes a key, and a mapping changes keys of the table within it.
 
     Raises:
         SourcesError: the table is written in a way that can't be changed automatically.
@@ -44,14 +44,15 @@ def update(text: str, name: str, changes: Mapping[str, Any]) -> str:
     if not isinstance(tomllib.loads(text)[name], dict):
         raise SourcesError(f"{name} is not a table: edit the file.")
     for key, value in changes.items():
-        for path, leaf in _leaves(key, value):
+        for path, leaf in leaves(key, value):
             text = _with_key(text, (name, *path), leaf)
     return text
 
 
-def _leaves(key: str, value: Any) -> list[tuple[tuple[str, ...], Any]]:
+def leaves(key: str, value: Any) -> list[tuple[tuple[str, ...], Any]]:
+    """Return the paths of keys that a change of a key changes, and their new values."""
     if isinstance(value, Mapping):
-        return [((key, inner), leaf) for inner, leaf in value.items()]
+        return [((key, *path), leaf) for inner, below in value.items() for path, leaf in leaves(inner, below)]
     return [((key,), value)]
 
 
@@ -246,10 +247,13 @@ def _checked(text: str, content: dict[str, Any]) -> str:
 
 def _filled(content: dict[str, Any]) -> dict[str, Any]:
     """Return the content without empty tables in a source's: the last key that goes may take its table along."""
-    return {
-        name: {key: value for key, value in table.items() if value != {}} if isinstance(table, dict) else table
-        for name, table in content.items()
-    }
+    return {name: _without_empty(table) for name, table in content.items()}
+
+
+def _without_empty(table: Any) -> Any:
+    if not isinstance(table, dict):
+        return table
+    return {key: left for key, value in table.items() if (left := _without_empty(value)) != {}}
 
 
 def _headers(text: str) -> Iterator[tuple[int, list[str]]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import json
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property, reduce
@@ -17,9 +18,10 @@ from scrapy.utils.conf import arglist_to_dict
 from crawlers.arguments import Argument
 from crawlers.exceptions import SourcesError
 from crawlers.operate.console import MISTAKE, print_error
-from crawlers.operate.sources import edit
+from crawlers.operate.sources import edit, keys
 from crawlers.operate.sources.source import HARVESTS, Known, Source, project, read_source
 from crawlers.operate.strict_command import ProjectCommand, check_sources
+from crawlers.records import curation
 from crawlers.store.sources_file import tables, text
 
 _STATES: dict[str, tuple[dict[str, Any], str]] = {
@@ -29,6 +31,8 @@ _STATES: dict[str, tuple[dict[str, Any], str]] = {
     "refuse": ({"review": "refused"}, "is refused: no harvest takes it."),
 }
 """What each verb writes into a table, and what it says."""
+_CRAWLED = {"spider", "arguments", *curation.KEYS}
+"""The keys that a spider may refuse."""
 
 
 @dataclass(frozen=True)
@@ -111,16 +115,16 @@ class SourcesFile:
                 the file can't be written.
             CrawlersError: it would be enabled, and its spider refuses its arguments.
         """
-        keys, sentence = _STATES[verb]
-        comment = {"review_comment": why} if "review" in keys else {}
-        self.change(names, keys | comment, may_stay_invalid=verb != "enable")
+        written, sentence = _STATES[verb]
+        comment = {"review_comment": why} if "review" in written else {}
+        self.change(names, written | comment, may_stay_invalid=verb != "enable")
         return [f"[{name}] {sentence}" for name in names]
 
-    def change(self, names: Collection[str], keys: dict[str, Any], *, may_stay_invalid: bool = False) -> None:
+    def change(self, names: Collection[str], changes: dict[str, Any], *, may_stay_invalid: bool = False) -> None:
         """Change keys of several tables, all or none.
 
         Args:
-            keys: the new values, as `crawlers.operate.sources.edit.update` takes them.
+            changes: the new values, as `crawlers.operate.sources.edit.update` takes them.
             may_stay_invalid: whether a table may be changed that is invalid for another reason.
 
         Raises:
@@ -132,12 +136,13 @@ class SourcesFile:
             found, before = self.parse(content)
             self.check(names, {**found, **before})
             for name in names:
-                content = edit.update(content, name, keys)
+                content = edit.update(content, name, changes)
             sources, after = self.parse(content)
             for name, mistake in after.items():
                 if mistake != before.get(name) or (name in names and not may_stay_invalid):
                     raise SourcesError(mistake)
-            for source in (sources[name] for name in names) if "arguments" in keys or keys.get("enabled") else ():
+            is_ready = not _CRAWLED.intersection(changes) and not changes.get("enabled")
+            for source in (sources[name] for name in names) if not is_ready else ():
                 if source.enabled:
                     self.known.check_ready(source)
             return content
@@ -256,7 +261,7 @@ def _plain(where: str, argument: Argument) -> str:
 def set_state(call: Call) -> int:
     """Enable, disable, approve or refuse sources."""
     if call.verb == "refuse" and not call.opts.why:
-        raise UsageError("--why is missing: scrapy sources refuse NAME --why TEXT", print_help=False)
+        raise UsageError("--why is missing.", print_help=False)
     print("\n".join(call.file.set_state(call.verb, call.names, call.opts.why)))
     return 0
 
@@ -273,21 +278,31 @@ def schedule(call: Call) -> int:
 
 
 def edit_table(call: Call) -> int:
-    """Change arguments, settings, schedule and contact of a source; an empty value removes a key."""
-    (name,), opts = call.names, call.opts
-    tables = {"arguments": call.arguments, "settings": call.settings}
-    changes: dict[str, Any] = {
-        key: {inner: value or None for inner, value in table.items()} for key, table in tables.items() if table
-    }
-    leaves = [pair for table in changes.values() for pair in table.items()]
-    given = {"schedule": opts.schedule, "contact": opts.contact}
-    changes |= (others := {key: value or None for key, value in given.items() if value is not None})
+    """Change keys of a source's table; an empty value removes a key."""
+    (name, *words), opts = call.names, call.opts
+    changes = keys.change(words)
+    for key, given in {"arguments": call.arguments, "settings": call.settings}.items():
+        if given:
+            changes[key] = changes.get(key, {}) | {inner: value or None for inner, value in given.items()}
+    for key in ("schedule", "contact"):
+        if (value := getattr(opts, key)) is not None:
+            changes[key] = value or None
     if not changes:
-        raise UsageError("scrapy sources edit takes -a, -s, --schedule or --contact.", print_help=False)
+        raise UsageError(f"name what to change. The keys are: {', '.join(keys.KEYS)}.", print_help=False)
     call.file.change([name], changes)
-    said = (f"{key} is removed" if value is None else f"{key} = {value}" for key, value in (*leaves, *others.items()))
+    leaves = (leaf for key, change in changes.items() for leaf in edit.leaves(key, change))
+    said = (f"{_short(path)} {'is removed' if value is None else f'= {_said(value)}'}" for path, value in leaves)
     print(f"[{name}] is changed: {', '.join(said)}.")
     return 0
+
+
+def _short(path: tuple[str, ...]) -> str:
+    """Return how -a and -s name a key of the two large tables; another one as edit does."""
+    return ".".join(path[1:] if path[0] in ("arguments", "settings") else path)
+
+
+def _said(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
 def remove(call: Call) -> int:

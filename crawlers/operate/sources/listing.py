@@ -14,11 +14,12 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from crawlers.exceptions import OutputError, SourcesError
+from crawlers.exceptions import OutputError, SourcesError, with_command
 from crawlers.operate.console import print_error
 from crawlers.operate.harvest import selection
 from crawlers.operate.sources.file import Call, SourcesFile, address, report
 from crawlers.operate.sources.folders import Places
+from crawlers.operate.sources.keys import missing
 from crawlers.operate.sources.source import Known, Source, archive_of, project
 from crawlers.records.moment import moment, written
 from crawlers.safety.redact import one_line, redact
@@ -52,7 +53,7 @@ def print_list(call: Call) -> int:
     elif sources:
         print("\n".join(table([_HEAD, *(source.row() for source in sources)], colours=False)))
     elif not mistakes:
-        print(f"{call.file.path} has no source yet: scrapy sources add NAME URL adds one.")
+        print(with_command(f"{call.file.path} has no source yet: scrapy sources add NAME URL adds one."))
     return report(mistakes)
 
 
@@ -199,7 +200,7 @@ def with_all(
             attention[name] = shown = shown | {"reasons": [*shown["reasons"], _TO_DO[why]]}
         if name in attention and (why in _TO_DO or not shown["advice"]):
             attention[name] = shown = shown | {"advice": None, "command": command(row)}
-        rows.append(with_command(row) | {"status": shown})
+        rows.append(described_row(row) | {"status": shown})
     order = {name: place for place, name in enumerate(attention)}
     rows.sort(key=lambda row: (order.get(row["name"], len(order)), natural(row["name"])))
     return {**overview, "attention": list(attention.values()), "listed": rows, "mistake": mistake}
@@ -218,7 +219,7 @@ def read_all(
         return AllSources(db, output, jobs, None), redact(str(error))
 
 
-def with_command(row: dict[str, Any]) -> dict[str, Any]:
+def described_row(row: dict[str, Any]) -> dict[str, Any]:
     """Return a row with why no schedule harvests it, and with the command that comes next."""
     return row | {"left_out": left_out(row), "command": command(row)}
 
@@ -282,7 +283,8 @@ def _facts(call: Call, source: Source) -> dict[str, Any]:
         "kind": call.file.known.spiders[source.spider].kind,
         "archive": source.archive,
         "publish": source.publish,
-        "table": tomllib.loads(text(call.file.path))[name],
+        "table": (table := tomllib.loads(text(call.file.path))[name]),
+        "not_set": missing(table),
         "runs": [
             {field: getattr(run, field) for field in _SHOWN}
             for run in runs(call.output, name, limit=_RUNS, jobs=call.jobs)
@@ -344,6 +346,8 @@ def _lines(facts: Mapping[str, Any]) -> Iterator[str]:
     yield from (f"  {label:<9}  {value or '-'}" for label, value in rows.items())
     yield "  table"
     yield from (f"    {line}" for line in tomlkit.dumps(facts["table"]).splitlines() if line)
+    yield "  not set"
+    yield from (f"    {key}: {default}" for key, default in facts["not_set"].items())
     yield "  runs" if facts["runs"] else "  runs       never"
     for run in facts["runs"]:
         changes = ", ".join(f"{count} {name}" for name, count in run["counts"].items() if count)

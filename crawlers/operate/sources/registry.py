@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 from difflib import get_close_matches
 from typing import Any
 
-from crawlers.exceptions import SourcesError
+from crawlers.exceptions import SourcesError, with_command
 from crawlers.operate.console import MISTAKE
 from crawlers.operate.sources.file import Call
 from crawlers.records.tables import csv_rows
@@ -137,5 +137,5 @@ def print_known(call: Call) -> int:
     elif found:
         print("\n".join(table([_HEAD, *(portal.row() for portal in found)], colours=False)))
     else:
-        print("No portal of the registry matches: scrapy sources known lists all of them.")
+        print(with_command("No portal of the registry matches: scrapy sources known lists all of them."))
     return 0 if found else MISTAKE

@@ -20,6 +20,7 @@ from crawlers.kind import Kind, enabled, registered
 from crawlers.listing.spider import CatalogueSpider, source_name
 from crawlers.operate.setting_types import lacks
 from crawlers.operate.sources import schedule
+from crawlers.operate.sources.keys import KEYS
 from crawlers.operate.sources.schedule import Schedule
 from crawlers.publish.datasets import extra_names
 from crawlers.records import curation
@@ -123,36 +124,38 @@ def _source(name: str, table: Table, known: Known) -> Source:
     if before := table.text("renamed_from"):
         finishes = f"scrapy sources rename {before} {name}"
         raise SourcesError(f"[{name}]: its rename from {before[:100]} is not finished; this finishes it: {finishes}")
-    spider = _spider(name, table, known)
-    given, chosen = table.table("arguments"), table.table("settings")
+    read = {key.name: key.read(table) for key in KEYS.values()}
+    lines = {key.name: _line(name, key.name, read[key.name]) for key in KEYS.values() if key.takes == "line"}
+    spider = _spider(name, read["spider"], known)
+    given, chosen = read["arguments"], read["settings"]
     spelled = texts(given.left, given.path) if given else {}
-    timezone = _parsed(name, "timezone", zone, table.text("timezone") or "UTC")
+    timezone = _parsed(name, "timezone", zone, read["timezone"] or "UTC")
     found = Source(
         name=name,
         spider=spider.name,
-        arguments={**spelled, **_curation(table, spelled)},
+        arguments={**spelled, **_curation(read, spelled)},
         settings=setting_texts(chosen.left, chosen.path, known) if chosen else {},
-        schedule=_schedule(name, table, timezone),
+        schedule=_schedule(name, read["schedule"], timezone, read["retry"]),
         timezone=timezone,
-        contact=_line(name, "contact", table.text("contact")),
-        enabled=table.typed("enabled", bool, True),
-        archive=table.typed("archive", bool, False),
-        review=_review(name, table.text("review")),
-        review_comment=_line(name, "review_comment", table.text("review_comment")),
-        publish=_publish(table.table("publish")),
+        contact=lines["contact"],
+        enabled=read["enabled"],
+        archive=read["archive"],
+        review=_review(name, read["review"]),
+        review_comment=lines["review_comment"],
+        publish=_publish(read["publish"]),
     )
     table.end()
     _check_arguments(spider, found, known)
     return found
 
 
-def _curation(table: Table, given: Mapping[str, str]) -> dict[str, str]:
+def _curation(read: Mapping[str, Any], given: Mapping[str, str]) -> dict[str, str]:
     """Return the arguments that the tables ``exclude``, ``defaults`` and ``overrides`` are."""
     found = {}
     for key in curation.KEYS:
-        content = table.table(key)
+        content = read[key]
         if content and key in given:
-            raise RulesError(f"{table.name(key)} is also in arguments: leave it out there.")
+            raise RulesError(f"{content.path} is also in arguments: leave it out there.")
         if content and content.left:
             found[key] = curation.argument(key, content.left)
     return found
@@ -172,8 +175,7 @@ def _publish(table: Table | None) -> dict[str, str]:
     return {name: value for name, value in found.items() if value is not None}
 
 
-def _spider(name: str, table: Table, known: Known) -> type[CatalogueSpider]:
-    spider = table.text("spider")
+def _spider(name: str, spider: str | None, known: Known) -> type[CatalogueSpider]:
     if spider is None:
         generic = next((kind for kind in known.kinds if kind in known.spiders), next(iter(known.spiders), "NAME"))
         example = f'spider = "{generic}"'
@@ -200,10 +202,9 @@ def _check_arguments(spider: type[CatalogueSpider], found: Source, known: Known)
         )
 
 
-def _schedule(name: str, table: Table, timezone: dt.tzinfo) -> Schedule | None:
-    text = table.text("schedule")
-    retry = _parsed(name, "retry", schedule.delays, table.texts("retry"))
-    return _parsed(name, "schedule", schedule.parse, text, name, timezone, retry) if text else None
+def _schedule(name: str, text: str | None, timezone: dt.tzinfo, retry: tuple[str, ...]) -> Schedule | None:
+    delays = _parsed(name, "retry", schedule.delays, retry)
+    return _parsed(name, "schedule", schedule.parse, text, name, timezone, delays) if text else None
 
 
 def _parsed(name: str, key: str, parse: Callable[..., T], *values: Any) -> T:
