@@ -43,6 +43,7 @@ FEED_EXPORT_FIELDS = [one.name for one in fields(Dataset) if one.name not in ("d
 
 # Harvests
 SOURCES_FILE = str(_HOME / "sources.toml")
+REVIEW = False  # True: what is added waits for `scrapy sources approve NAME`
 JOBS_DIR = str(_HOME / "jobs")  # a JOBDIR for each source that `scrapy harvest` runs
 LOGS_DIR = str(_HOME / "logs")
 HEARTBEAT_INTERVAL = 10.0  # seconds; a run on another machine that is silent for six of them is taken for dead
@@ -55,10 +56,10 @@ FORK_SERVER = True  # crawls are forked from a process with Scrapy in it; False:
 SCRAPYD_LOGIN_ENV = "SCRAPYD_LOGIN"  # the environment variable that has Scrapyd's "user:password"
 
 # The dashboard
-DASHBOARD_URL = (
-    ""  # where others reach it, such as "https://catalogues.example.org": digests, feeds and lists link there
-)
-DASHBOARD_PASSWORD_ENV = ""  # the environment variable that has the password for actions; empty: it only shows
+DASHBOARD_URL = ""  # where others reach it: "https://catalogues.example.org"; digests, feeds and lists link there
+DASHBOARD_PASSWORD_ENV = ""  # the environment variable that has the password of an admin; `scrapy users` adds others
+TRUSTED_PROXIES: list[str] = []  # addresses of proxies that say who a user is: "127.0.0.1"
+DASHBOARD_USER_HEADER = "X-Forwarded-User"  # in which they say it
 
 # Notifications
 NOTIFY_VERDICTS = ["incomplete", "blocked", "failed", "interrupted"]  # verdicts that send a notification
@@ -137,6 +138,7 @@ METAREFRESH_ENABLED = False  # default True; an API does not redirect so
 REDIRECT_MAX_TIMES = 10  # default 20
 HTTPPROXY_ENABLED = True  # default True; portals are often behind a proxy
 TWISTED_DNS_RESOLVER = "crawlers.safety.resolver.PublicOnlyResolver"  # default CachingThreadedResolver: any address
+PORTAL_MAY_BE_PRIVATE = True  # False: a portal's address must be public, too, unless the next setting has it
 ALLOWED_PRIVATE_HOSTS: list[str] = []  # besides the portal: "intranet.example.org", "10.0.0.7:8080"
 API_TOKEN_ENV = "CKAN_API_TOKEN"  # noqa: S105 -- the environment variable that has the token, for the portal only
 PUBLISH_TOKEN_ENV = "CKAN_API_KEY"  # noqa: S105 -- the variable that has the token of `scrapy publish`, for writes only

@@ -22,6 +22,7 @@ from lxml import html
 from werkzeug.exceptions import Forbidden
 
 from crawlers.operate.dashboard.operators import COOKIE, LASTS, Login
+from crawlers.operate.dashboard.users import Users
 from crawlers.safety.locks import LOCK, is_held, take
 from tests.conftest import FAST, scrapy
 from tests.dashboards import Answer, ask, dashboard
@@ -72,8 +73,8 @@ class Browser:
         kind = {"Content_Type": "application/x-www-form-urlencoded"}
         return self._ask(path, "POST", urlencode(fields).encode(), **kind, **sent)
 
-    def log_in(self, password: str = PASSWORD, **headers: str) -> Answer:
-        return self.post("/login", {"password": password}, **headers)
+    def log_in(self, password: str = PASSWORD, name: str = "", **headers: str) -> Answer:
+        return self.post("/login", {"password": password} | ({"name": name} if name else {}), **headers)
 
     def press(self, source: str, label: str, why: str = "") -> str:
         """Press a button of a source's page; return what the next page says."""
@@ -129,10 +130,10 @@ class Desk:
     def reports(self, source: str = "rivers") -> list[dict]:
         return [json.loads(path.read_bytes()) for path in sorted((self.output / source / "runs").glob("*.json"))]
 
-    def browser(self) -> Browser:
+    def browser(self, name: str = "", password: str = PASSWORD) -> Browser:
         """One that is logged in."""
         made = Browser(self.url)
-        assert made.log_in().status == 303
+        assert made.log_in(password, name).status == 303
         return made
 
 
@@ -243,22 +244,22 @@ def test_a_wrong_password_is_a_sentence_and_opens_nothing(desk):
 
 
 def test_wrong_passwords_take_time_and_do_not_keep_the_right_one_out():
-    login = Login(PASSWORD)
+    login = Login(Users(Path("none.toml"), PASSWORD))
     begin = time.process_time()
     with Flask("x").test_request_context():
         for number in range(12):
             with pytest.raises(Forbidden):
-                login.begin(f"wrong {number}")
+                login.begin("password", f"wrong {number}")
         spent = time.process_time() - begin
-        assert login.begin(PASSWORD)
+        assert login.begin("password", PASSWORD)
     assert spent > 12 * 0.02
 
 
 def test_a_session_ends(desk):
     now = [0.0]
-    login = Login(PASSWORD, lambda: now[0])
+    login = Login(Users(Path("none.toml"), PASSWORD), clock=lambda: now[0])
     with Flask("x").test_request_context():
-        made = login.begin(PASSWORD)
+        made = login.begin("password", PASSWORD)
     with Flask("x").test_request_context(headers={"Cookie": f"{COOKIE}={made}"}):
         assert login.session()
         now[0] = LASTS

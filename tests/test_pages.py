@@ -265,7 +265,7 @@ def test_a_report_knows_the_sources_that_never_ran(reports, chromium):
         table = page.get_by_role("table", name="All sources")
         assert table.is_visible(), "the address opens the part that it names"
         row = table.get_by_role("row").filter(has_text="fresh")
-        assert "to be reviewed" in row.inner_text()
+        assert "Pending review" in row.inner_text()
         assert "weekly" in row.inner_text()
         assert "scrapy sources approve fresh" in row.inner_text()
 
@@ -284,8 +284,8 @@ def test_a_source_has_all_that_an_operator_asks(house, chromium):
         assert "https://rivers.example.org" in row("rivers")
         assert "incomplete" in row("broken")
         assert "never run" in row("fresh")
-        assert "to be reviewed" in row("fresh")
-        assert "disabled" in row("asleep")
+        assert "Pending review" in row("fresh")
+        assert "Disabled" in row("asleep")
         assert "Did you mean ckan?" in row("wrong")
         names = [one.get_attribute("data-sort") for one in page.locator("table.listed tbody th").all()]
         assert names[:3] == ["broken", "fresh", "wrong"], "those that need attention come first"

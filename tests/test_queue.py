@@ -19,7 +19,7 @@ import pytest
 from procrastinate.sql import queries
 
 from crawlers.exceptions import HarvestError
-from crawlers.operate.dashboard.operators import ACTIONS, Project
+from crawlers.operate.dashboard.operators import ACTIONS, Project, Typed
 from crawlers.operate.harvest.job import Plan
 from crawlers.operate.queue import checked, connector
 from crawlers.operate.queue.connector import NodeConnector, prepare
@@ -278,7 +278,7 @@ def test_the_dashboard_stops_a_crawl_on_its_node(fleet, portal):
     assert fleet.harvest("one").returncode == 0
     fleet.place.until("one", documents=10)
     project = Project(None, fleet.place.output, fleet.place.jobs, fleet.place.folder, queue=fleet.address)
-    assert ACTIONS["stop"].act(project, "one", None) == "[one] is being stopped on its node."
+    assert ACTIONS["stop"].act(project, "one", Typed()) == "[one] is being stopped on its node."
     fleet.ended("one")
     assert fleet.place.last("one").state == "interrupted"
 
@@ -289,7 +289,7 @@ def test_a_crawl_that_was_stopped_on_a_node_runs_there_again(fleet, portal):
     assert fleet.harvest("one").returncode == 0
     fleet.place.until("one", documents=10)
     project = Project(None, fleet.place.output, fleet.place.jobs, fleet.place.folder, queue=fleet.address)
-    ACTIONS["stop"].act(project, "one", None)
+    ACTIONS["stop"].act(project, "one", Typed())
     fleet.ended("one")
     assert fleet.place.last("one").state == "interrupted"
     assert fleet.harvest("one").returncode == 0

@@ -239,6 +239,18 @@ def test_a_portal_that_was_never_public_may_be_private(named, output):
         assert not (output / "named" / "memory.json").exists()
 
 
+def test_a_portal_must_be_public_where_that_is_wanted(named, crawl):
+    with site_of(None, host="0.0.0.0") as site:
+        for done in (
+            named(site.port, "127.0.0.2", PORTAL_MAY_BE_PRIVATE="False"),
+            crawl("ckan", site, settings={"PORTAL_MAY_BE_PRIVATE": "False"}, source="spelled"),
+        ):
+            assert (done.code, done.kinds(), site.asked) == (4, [("list", "forbidden_address")], [])
+            assert "is no host that you named" in done.errors[0]["error"]
+        allowed = {"PORTAL_MAY_BE_PRIVATE": "False", "ALLOWED_PRIVATE_HOSTS": f"portal.example:{site.port}"}
+        assert named(site.port, "127.0.0.2", **allowed).code == 0
+
+
 def test_a_name_without_an_answer_has_no_address_after_a_time():
     clock, told = Clock(), []
     asked = []

@@ -152,10 +152,10 @@ def test_only_what_is_approved_is_harvested_unnamed(place: Place) -> None:
             + ckan(portal, "c", arguments__q="c", review="refused", review_comment="It is a copy of a.")
         )
         ran = place.run("harvest", "--due")
-        assert ran.stdout.count("Left out, to be reviewed: b; refused: c. `scrapy sources approve NAME`") == 1
+        assert ran.stdout.count("Left out, pending review: b; refused: c. `scrapy sources approve NAME`") == 1
         assert [path.name for path in place.output.iterdir() if path.is_dir()] == ["a"]
         assert place.run("harvest", "--due").stdout == ""
-        assert "Left out, to be reviewed: b" in place.run("harvest", "--all", "--dry-run").stdout
+        assert "Left out, pending review: b" in place.run("harvest", "--all", "--dry-run").stdout
         ran = place.run("harvest", "c", code=1)
         assert ran.stderr == "[c] was refused: It is a copy of a. `scrapy sources approve c` allows its harvest.\n"
         assert not (place.output / "c").exists()

@@ -203,14 +203,15 @@ class PublicOnly:
     """The downloader middleware that tells the resolver which hosts the user named, and says what was refused.
 
     Named are the host and port of the spider's ``portal`` and ``start_urls``, as long as they have had no public
-    address; those of ALLOWED_PRIVATE_HOSTS (``["intranet.example.org", "10.0.0.7:8080"]``); and the
-    proxies of the environment. A proxy resolves names itself: behind one, only addresses that stand in the URL are
-    checked.
+    address, and PORTAL_MAY_BE_PRIVATE is not False; those of ALLOWED_PRIVATE_HOSTS (``["intranet.example.org",
+    "10.0.0.7:8080"]``); and the proxies of the environment. A proxy resolves names itself: behind one, only addresses
+    that stand in the URL are checked.
     """
 
     def __init__(self, crawler: Crawler) -> None:
         self.named = {_host(f"//{one}") for one in crawler.settings.getlist("ALLOWED_PRIVATE_HOSTS")}
         self.allowed = set(self.named)
+        self.may_name_private = crawler.settings.getbool("PORTAL_MAY_BE_PRIVATE", True)
         self.resolver: PublicOnlyResolver | None = None
         self.proxies = set(_proxies()) if crawler.settings.getbool("HTTPPROXY_ENABLED") else set()
         crawler.signals.connect(self.spider_opened, signal=signals.spider_opened)
@@ -221,7 +222,7 @@ class PublicOnly:
 
     def spider_opened(self, spider: Spider) -> None:
         urls = (getattr(spider, "portal", None), *getattr(spider, "start_urls", ()))
-        self.named |= {_host(url) for url in urls if url}
+        self.named |= {_host(url) for url in urls if url and self.may_name_private}
         self.resolver = PublicOnlyResolver.installed()
         if self.resolver:
             self.resolver.named |= self.named

@@ -56,7 +56,9 @@ class Command(StrictCommand):
         blobs = partial(open_blobs, settings)
         try:
             bring_up(settings, creates=True)
-            done = Project(SourcesFile(listed), output, **folders, given=opts.set, queue=settings["QUEUE"])
+            allowed, reviews = settings.getlist("ALLOWED_PRIVATE_HOSTS"), settings.getbool("REVIEW")
+            places = (SourcesFile(listed), output, folders["jobs"], folders["logs"])
+            done = Project(*places, opts.set, settings["QUEUE"], allowed, reviews)
             operators = self._operators(done)
             app = dashboard.app(
                 output, **folders, blobs=blobs, listed=listed, operators=operators, url=settings["DASHBOARD_URL"] or ""
@@ -69,11 +71,16 @@ class Command(StrictCommand):
         server.run(partial(_begin, settings, server.url, browser=opts.open))
 
     def _operators(self, project: Project) -> Operators | None:
-        """Return who may change something; ``None`` without a password."""
-        from crawlers.operate.dashboard.operators import Login, Operators, take_password
+        """Return who may change something; ``None`` if nobody can log in, and no proxy is trusted."""
+        from crawlers.operate.dashboard.operators import Login, Operators, Proxies
+        from crawlers.operate.dashboard.users import FILE, Users, take_password
 
-        password = take_password(self.settings["DASHBOARD_PASSWORD_ENV"], os.environ)
-        return Operators(Login(password), project) if password else None
+        settings = self.settings
+        password = take_password(settings["DASHBOARD_PASSWORD_ENV"], os.environ)
+        proxies = Proxies(settings.getlist("TRUSTED_PROXIES"), settings["DASHBOARD_USER_HEADER"])
+        users = Users(project.file.path.parent / FILE, password)
+        is_needed = password or proxies.trusted or users.read()
+        return Operators(Login(users, proxies), project) if is_needed else None
 
 
 def _begin(settings: Any, url: str, *, browser: bool) -> None:

@@ -12,6 +12,7 @@ from crawlers.operate.strict_command import ProjectCommand, Verb
 
 _IN = "crawlers.operate.sources"
 _EDITED = ("schedule", "contact", "spargs")
+_ADDED = ("known", "rules", "force", "review", "yes", "country", "kind", "preview", "json")
 _READING = ("list", "show", "add", "rename", "attach", "purge")  # what is in OUTPUT_DIR
 
 
@@ -24,7 +25,12 @@ class Command(ProjectCommand):
     verbs: Mapping[str, Verb] = {
         "list": Verb(f"{_IN}.listing:print_list", ("json",), 0, 0),
         "known": Verb(f"{_IN}.registry:print_known", ("json", "country", "kind"), 0, 1),
-        "add": Verb(f"{_IN}.add:add", (*_EDITED, "known", "rules", "force", "review", "yes", "country", "kind"), 1, 3),
+        "add": Verb(
+            f"{_IN}.add:add",
+            (*_EDITED, "known", "rules", "force", "review", "yes", "country", "kind", "preview", "json"),
+            1,
+            3,
+        ),
         "validate": Verb(f"{_IN}.dry_run:validate", ("show",)),
         **dict.fromkeys(("enable", "disable"), Verb(f"{_IN}.file:set_state", (), 1)),
         **dict.fromkeys(("approve", "refuse"), Verb(f"{_IN}.file:set_state", ("why",), 1)),
@@ -48,13 +54,13 @@ class Command(ProjectCommand):
     summary = "List the sources of sources.toml; add, validate, approve, edit and remove them"
     description = (
         "Without arguments: list the sources with their last verdict and their next run. add finds out what an "
-        "address is, and writes the table, with the settings of -s. known lists public portals of the registry, "
-        "and add --known takes the address and the kind from there. validate crawls at most 20 records of each "
-        "source into a temporary folder, and shows what was found. accept-shrink shows what the last run refused to "
-        "withdraw, and harvests the source with that list accepted, once. edit changes any key of a table, such as "
-        "archive=true or exclude.tag=test; an empty value removes it. rename moves what the source has on disk, too; "
-        "attach gives datasets on disk the ids that the source has now; purge deletes what a removed source left. "
-        "Exit code: 0 done, 1 not done, 3 a dry run is neither complete nor partial."
+        "address is, and writes the table, with the settings of -s. known lists public portals of the registry, add "
+        "--known takes the address and the kind from there, and add --preview writes nothing. validate crawls at most "
+        "20 records of each source into a temporary folder, and shows what was found. accept-shrink shows what the "
+        "last run refused to withdraw, and harvests the source with that list accepted, once. edit changes any key of "
+        "a table, such as archive=true or exclude.tag=test; an empty value removes it. rename moves what the source "
+        "has on disk, too; attach gives datasets on disk the ids that the source has now; purge deletes what a removed "
+        "source left. Exit code: 0 done, 1 not done, 3 a dry run is neither complete nor partial."
     )
 
     def usage(self, args: list[str]) -> str:
@@ -84,6 +90,7 @@ class Command(ProjectCommand):
         group.add_argument(
             "--rules", metavar="FILE", help="file for learned rules; default: catalogues/NAME.toml beside sources.toml"
         )
+        group.add_argument("--preview", action="store_true", help="add: show what would be added, and five records")
         group.add_argument("--force", action="store_true", help="write the table without checking the address")
 
         parser.add_argument("--yes", action="store_true", help="purge, add, accept-shrink: do it without asking")

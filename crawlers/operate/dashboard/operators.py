@@ -1,4 +1,4 @@
-"""Who may act: one password, sessions in memory, and forms that no other site can send; and what they can do."""
+"""Who acts: sessions in memory, users whom a proxy names, and forms that no other site can send; and what they do."""
 
 from __future__ import annotations
 
@@ -8,30 +8,39 @@ import secrets
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from flask import Response, redirect, request
+from flask import Response, abort, g, redirect, request
 from werkzeug.exceptions import Forbidden, TooManyRequests
 
 from crawlers.exceptions import CrawlersError, SourcesError
 from crawlers.operate.dashboard import addresses
-from crawlers.operate.dashboard.server import DashboardError
+from crawlers.operate.dashboard.adding import Adder
+from crawlers.operate.dashboard.addresses import Paging, some
+from crawlers.operate.dashboard.audit import Audit, Deed
+from crawlers.operate.dashboard.command import run
+from crawlers.operate.dashboard.forms import Editor
+from crawlers.operate.dashboard.users import PASSWORD, ROLES, User, Users, UsersError, checked_password, is_name
 from crawlers.operate.harvest import processes, selection
 from crawlers.operate.harvest.harvest import already_running
 from crawlers.operate.harvest.job import read_claim
 from crawlers.operate.queue import need
-from crawlers.operate.sources.file import SourcesFile
-from crawlers.operate.sources.shrink import SETTING, refused, to_accept
+from crawlers.operate.sources.file import SourcesFile, digest
+from crawlers.operate.sources.folders import Places, extent
+from crawlers.operate.sources.shrink import SETTING, refused, to_accept, what
+from crawlers.operate.sources.source import Source, archive_of
 from crawlers.safety.locks import is_crawled
-from crawlers.safety.redact import hide, redact
-from crawlers.store.runs import at_work
+from crawlers.safety.names import is_source
+from crawlers.safety.redact import redact
+from crawlers.store.figures.formatting import counted, size
+from crawlers.store.runs import at_work, runs
+from crawlers.store.sources_file import tables, text
 
 if TYPE_CHECKING:
-    from collections.abc import MutableMapping
-
     from flask import Flask
     from werkzeug.wrappers import Response as AnyResponse
 
@@ -41,32 +50,10 @@ if TYPE_CHECKING:
 COOKIE = "catalogues_session"
 LASTS = 8 * 3600
 """Seconds until a session ends."""
-_SHORTEST = 8  # characters of a password
 _SESSIONS = 100
-_ROUNDS = 200_000  # of a password's hash: a guess takes a twentieth of a second, and one at a time is checked
-
-
-def take_password(variable: str, environment: MutableMapping[str, str]) -> str | None:
-    """Return the dashboard's password, and remove it from the environment, so that no crawl inherits it.
-
-    Args:
-        variable: DASHBOARD_PASSWORD_ENV, the name of the variable; empty if nobody may log in.
-        environment: the process's.
-
-    Raises:
-        DashboardError: the variable is not set, or its value is too short.
-
-    >>> take_password("", {}), take_password("PASSWORD", {"PASSWORD": "correct horse"})
-    (None, 'correct horse')
-    """
-    if not variable:
-        return None
-    found = environment.pop(variable, "")
-    if len(found) < _SHORTEST:
-        why = f"has less than {_SHORTEST} characters" if found else "is empty or not set"
-        raise DashboardError(f"{variable}, which DASHBOARD_PASSWORD_ENV names, {why}: put the password there.")
-    hide(found)
-    return found
+_USERS_PAGE = "/users"
+_AUDIT_PAGE = "/audit"
+_SIZE = 50  # lines of audit.jsonl on a page
 
 
 @dataclass(slots=True)
@@ -74,11 +61,15 @@ class Session:
     """A browser that is logged in.
 
     Args:
+        user: as users.toml had it at the login: after a change there, the session has ended.
         ends: when, in seconds of the clock.
+        by_proxy: whether a proxy says who it is, with each request.
         token: what each of its forms sends.
     """
 
+    user: User
     ends: float
+    by_proxy: bool = False
     token: str = field(default_factory=secrets.token_urlsafe)
     sentences: list[str] = field(default_factory=list)
     """What its last action did, until a page shows it."""
@@ -89,44 +80,109 @@ class Session:
         return taken
 
 
+@dataclass(frozen=True, slots=True)
+class Proxies:
+    """The proxies that say who a user is.
+
+    Args:
+        trusted: their addresses or networks, as TRUSTED_PROXIES has them.
+        header: the header with the user's name.
+
+    Raises:
+        UsersError: one is no address.
+    """
+
+    trusted: Sequence[str] = ()
+    header: str = "X-Forwarded-User"
+
+    def __post_init__(self) -> None:
+        _ = self.networks
+
+    @property
+    def networks(self) -> list[IPv4Network | IPv6Network]:
+        """The trusted ones."""
+        found = []
+        for one in self.trusted:
+            try:
+                found.append(ip_network(one.strip(), strict=False))
+            except ValueError:
+                raise UsersError(f"TRUSTED_PROXIES: {one[:100]!r} is no IP address or network.") from None
+        return found
+
+    def user(self, users: Users) -> User | None:
+        """Return whom a trusted proxy names in the request; a viewer, if users.toml does not have the name."""
+        names = request.headers.getlist(self.header) if self.trusted else []
+        if len(names) != 1 or not is_name(names[0]):
+            return None
+        peer = ip_address(request.remote_addr or "0.0.0.0")  # noqa: S104 -- it is nobody's
+        if not any(peer in network for network in self.networks):
+            return None
+        return users.named(names[0]) or User(names[0], "viewer")
+
+
 class Login:
     """The sessions of a dashboard. They end after eight hours, and with the process.
 
     No number of wrong passwords keeps the right one out; each takes so long that few can be tried.
 
     Args:
-        password: what an operator knows.
+        users: who may log in.
+        proxies: those that say who a user is.
         clock: returns the seconds since some moment.
     """
 
-    def __init__(self, password: str, clock: Callable[[], float] = time.monotonic) -> None:
-        self.salt = secrets.token_bytes(16)
-        self.digest = self._slow_digest(password)
+    def __init__(
+        self, users: Users, proxies: Proxies | None = None, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self.users = users
+        self.proxies = proxies or Proxies()
         self.clock = clock
         self.sessions: OrderedDict[str, Session] = OrderedDict()
+        self.of_proxies: OrderedDict[str, Session] = OrderedDict()
+        """By the user's name: they need no cookie."""
         self.checking, self.changing = threading.Lock(), threading.Lock()
+
+    @property
+    def takes_names(self) -> bool:
+        """Whether the form asks for a name: there are more users than that of DASHBOARD_PASSWORD_ENV."""
+        try:
+            return bool(self.users.read()) or not self.users.own
+        except UsersError:
+            return True
 
     def session(self) -> Session | None:
         """Return the session of the request; ``None`` if its browser is not logged in."""
+        if named := self.proxies.user(self.users):
+            return self._of_proxy(named)
         with self.changing:
             found = self.sessions.get(request.cookies.get(COOKIE, ""))
-        return found if found and self.clock() < found.ends else None
+        if found is None or self.clock() >= found.ends:
+            return None
+        return found if self.users.named(found.user.name) == found.user else None
 
-    def begin(self, password: str) -> str:
+    def _of_proxy(self, user: User) -> Session:
+        with self.changing:
+            found = self.of_proxies.pop(user.name, None)
+            if found is None or found.user != user or self.clock() >= found.ends:
+                found = Session(user, self.clock() + LASTS, by_proxy=True)
+            _put(self.of_proxies, user.name, found)
+            return found
+
+    def begin(self, name: str, password: str) -> str:
         """Return the id of a new session, which replaces that of the request.
 
         Raises:
-            Forbidden: the password is wrong.
+            Forbidden: the name or the password is wrong.
+            UsersError: users.toml can't be read.
         """
         with self.checking:
-            if not hmac.compare_digest(self._slow_digest(password), self.digest):
-                raise Forbidden("The password is wrong.")
+            user = self.users.checked(name, password)
+        if user is None:
+            raise Forbidden(f"{'The name or the' if self.takes_names else 'The'} password is wrong.")
         with self.changing:
             self.sessions.pop(request.cookies.get(COOKIE, ""), None)
             made = secrets.token_urlsafe(32)
-            self.sessions[made] = Session(self.clock() + LASTS)
-            while len(self.sessions) > _SESSIONS:
-                self.sessions.popitem(last=False)
+            _put(self.sessions, made, Session(user, self.clock() + LASTS))
             return made
 
     def end(self) -> None:
@@ -134,11 +190,14 @@ class Login:
         with self.changing:
             self.sessions.pop(request.cookies.get(COOKIE, ""), None)
 
-    def checked(self) -> Session:
+    def checked(self, role: str = "operator") -> Session:
         """Return the session of a form that one of our pages has sent.
 
+        Args:
+            role: what its user must be, at least.
+
         Raises:
-            Forbidden: the browser is not logged in, or another page has sent it.
+            Forbidden: the browser is not logged in, or another page has sent it, or its user may not do that.
         """
         check_origin()
         found = self.session()
@@ -146,10 +205,36 @@ class Login:
             raise Forbidden("This browser is not logged in, or its session has ended: log in.")
         if not hmac.compare_digest(_digest(request.form.get("token", "")), _digest(found.token)):
             raise Forbidden("This form is of an earlier session: reload its page, and send it again.")
+        self.check_role(found, role)
         return found
 
-    def _slow_digest(self, password: str) -> bytes:
-        return hashlib.pbkdf2_hmac("sha256", password.encode("utf-8", "surrogatepass"), self.salt, _ROUNDS)
+    def check_role(self, session: Session, role: str) -> None:
+        """Check that a user may do something.
+
+        Raises:
+            Forbidden: that takes another role.
+        """
+        user = session.user
+        if not user.may(role):
+            raise Forbidden(f"{user.name} has the role {user.role}; this takes the role {role}: nothing was done.")
+
+    def needed(self, role: str = "viewer") -> Session:
+        """Return the session of a page that not everybody may read.
+
+        Raises:
+            Forbidden: the browser is not logged in, or its user may not read it.
+        """
+        found = self.session()
+        if found is None:
+            raise Forbidden("Log in to read this page.")
+        self.check_role(found, role)
+        return found
+
+
+def _put(sessions: OrderedDict[str, Session], name: str, session: Session) -> None:
+    sessions[name] = session
+    while len(sessions) > _SESSIONS:
+        sessions.popitem(last=False)
 
 
 def check_origin() -> None:
@@ -183,6 +268,8 @@ class Project:
         logs: LOGS_DIR.
         given: settings for a harvest, as NAME=VALUE.
         queue: the address of the queue that other nodes work on; empty without.
+        allowed: ALLOWED_PRIVATE_HOSTS.
+        reviews: whether what is added waits for its review.
     """
 
     file: SourcesFile
@@ -191,6 +278,42 @@ class Project:
     logs: Path
     given: Sequence[str] = ()
     queue: str = ""
+    allowed: Sequence[str] = ()
+    reviews: bool = False
+
+    @property
+    def audit(self) -> Audit:
+        """The file that has who did what."""
+        return Audit.beside(self.file.path)
+
+
+@dataclass(frozen=True, slots=True)
+class Typed:
+    """What a form has for an action.
+
+    Args:
+        why: a reason.
+        name: the name of a source, typed.
+        seen: the digest of the table that the user saw.
+        run: the run whose refused list the user saw.
+    """
+
+    why: str | None = None
+    name: str | None = None
+    seen: str | None = None
+    run: str | None = None
+
+    @classmethod
+    def sent(cls) -> Typed:
+        """Return that of the request."""
+        names = {"why": "why", "name": "name", "seen": "table", "run": "run"}
+        return cls(**{key: request.form.get(name, "").strip() or None for key, name in names.items()})
+
+    @property
+    def known(self) -> dict[str, str]:
+        """What the record of who did what has of it."""
+        found = {"why": self.why, "name": self.name, "run": self.run}
+        return {name: value for name, value in found.items() if value}
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,13 +322,17 @@ class Action:
 
     Args:
         label: the text on it.
-        act: does it to a source, with a comment, and returns a sentence.
+        act: does it to a source, with what was typed, and returns a sentence.
         takes_comment: whether it has a field for the reason.
+        asks: whether a page of its own asks first, at the same address.
+        role: who may do it.
     """
 
     label: str
-    act: Callable[[Project, str, str | None], str]
+    act: Callable[[Project, str, Typed], str]
     takes_comment: bool = False
+    asks: bool = False
+    role: str = "operator"
 
 
 class Operators:
@@ -223,51 +350,78 @@ class Operators:
     def add_to(self, app: Flask, site: Site) -> None:
         """Add the login and the actions to the dashboard."""
         self.site = site
-        site.templates.globals.update(login=self.login, available=self.available)
+        site.templates.globals.update(login=self.login, available=self.available, digest_of=self.digest_of)
         app.config.update(MAX_CONTENT_LENGTH=_LARGEST, MAX_FORM_MEMORY_SIZE=_LARGEST)
         app.add_url_rule("/login", "login", self.show_form, methods=["GET"])
         app.add_url_rule("/login", "log in", self.log_in, methods=["POST"])
         app.add_url_rule("/logout", "log out", self.log_out, methods=["POST"])
-        app.add_url_rule(f"/sources/<source>/<any({_NAMES}):name>", "act", self.act, methods=["POST"])
+        app.add_url_rule(_AUDIT_PAGE, "audit", self.show_audit, methods=["GET"])
+        app.add_url_rule(_USERS_PAGE, "users", self.show_users, methods=["GET"])
+        app.add_url_rule(_USERS_PAGE, "add user", self.add_user, methods=["POST"])
+        app.add_url_rule(f"{_USERS_PAGE}/<name>/remove", "remove user", self.remove_user, methods=["POST"])
+        Editor(self).add_to(app)
+        Adder(self).add_to(app)
+        app.add_url_rule(f"/sources/<source>/<any({_named(ACTIONS)}):name>", "act", self.act, methods=["POST"])
+        asking = [name for name, action in ACTIONS.items() if action.asks]
+        app.add_url_rule(f"/sources/<source>/<any({_named(asking)}):name>", "ask", self.ask, methods=["GET"])
 
     def available(self, source: str) -> dict[str, Action]:
-        """Return what can be done with a source as it is now, by the last part of the address that does it."""
-        try:
-            table = self.project.file.read()[0].get(source)
-        except SourcesError:
-            table = None
-        run = at_work(self.project.output / source)
-        is_at_work = run is not None and run.state == "running"
+        """Return what the user can do with a source as it is now, by the last part of the address that does it."""
+        session, table = self.login.session(), self._listed()[0].get(source)
+        last = at_work(self.project.output / source)
+        is_at_work = last is not None and last.state == "running"
         names = ["stop"] if is_at_work else []
         if table:
-            names += [] if is_at_work or table.review == "refused" else ["harvest"]
-            names += ["accept-shrink"] if not is_at_work and refused(self.project.output, source) else []
+            is_shrunk = not is_at_work and refused(self.project.output, source) is not None
+            has_failed = not is_shrunk and has_to_be_retried(self.project.output, source)
+            names += [] if is_at_work or table.review == "refused" else ["retry" if has_failed else "harvest"]
+            names += ["accept-shrink"] if is_shrunk else []
             names += ["disable" if table.enabled else "enable"]
             names += [name for name, state in _REVIEWS.items() if state != table.review]
-        return {name: ACTIONS[name] for name in names}
+        names += [] if is_at_work else [*(["rename"] if table else []), "purge"]
+        return {name: ACTIONS[name] for name in names if session and session.user.may(ACTIONS[name].role)}
+
+    def digest_of(self, source: str) -> str:
+        """Return the digest of a source's table, which its forms carry; empty if it has none."""
+        table = self._listed()[1].get(source)
+        return digest(table) if isinstance(table, dict) else ""
+
+    def _listed(self) -> tuple[dict[str, Source], dict[str, Any]]:
+        """Return the sources and the tables of sources.toml, which a page reads once."""
+        if "listed" not in g:
+            file = self.project.file
+            try:
+                content = text(file.path)
+                g.listed = file.parse(content)[0], tables(content, file.path)
+            except SourcesError:
+                g.listed = {}, {}
+        return g.listed  # type: ignore[no-any-return]
 
     def show_form(self, sentence: str = "") -> str | AnyResponse:
         """Return the page of the login."""
         if self.login.session():
             return redirect(_back())
-        return self.site.render("login.html", page="login", source=request.values.get("source", ""), sentence=sentence)
+        given = {"source": request.values.get("source", ""), "name": request.form.get("name", "")}
+        return self.site.render("login.html", page="login", sentence=sentence, **given)
 
     def log_in(self) -> AnyResponse:
         """Begin a session."""
         check_origin()
         try:
-            session = self.login.begin(request.form.get("password", ""))
+            session = self.login.begin(request.form.get("name") or PASSWORD, request.form.get("password", ""))
         except (Forbidden, TooManyRequests) as error:
             answer = Response(str(self.show_form(str(error.description))), error.code)
             answer.headers.extend((name, value) for name, value in error.get_headers() if name == "Retry-After")
             return answer
+        except UsersError as error:
+            return Response(str(self.show_form(redact(str(error)))), 503)
         back = redirect(_back(), 303)
         back.set_cookie(COOKIE, session, max_age=LASTS, secure=request.is_secure, httponly=True, samesite="Strict")
         return back
 
     def log_out(self) -> AnyResponse:
         """End the session."""
-        self.login.checked()
+        self.login.checked("viewer")
         self.login.end()
         answer = redirect("/", 303)
         answer.delete_cookie(COOKIE, secure=request.is_secure, httponly=True, samesite="Strict")
@@ -275,13 +429,78 @@ class Operators:
 
     def act(self, source: str, name: str) -> AnyResponse:
         """Do what a button says; the next page shows the sentence."""
-        session = self.login.checked()
+        action, typed = ACTIONS[name], Typed.sent()
+        session = self.login.checked(action.role)
+        is_done = self.recorded(session, name, source, typed.known, lambda: action.act(self.project, source, typed))
+        if is_done:
+            return redirect(_after(name, source, typed), 303)
+        return redirect(f"{addresses.source(source)}/{name}" if action.asks else addresses.source(source), 303)
+
+    def ask(self, source: str, name: str) -> str:
+        """Return the page that asks before something is done that can't be undone, or that a name is typed for."""
+        action = ACTIONS[name]
+        self.login.needed(action.role)
+        known = asked(name, self.project, source)
+        return self.site.render("ask.html", page="sources", source=source, name=name, action=action, **known)
+
+    def recorded(
+        self, session: Session, action: str, subject: str, given: Mapping[str, Any], act: Callable[[], str]
+    ) -> bool:
+        """Do something that audit.jsonl has; the next page shows what came of it. Return whether it was done."""
+        deed = Deed(session.user.name, session.user.role, action, subject, given)
         try:
-            sentence = ACTIONS[name].act(self.project, source, request.form.get("why", "").strip() or None)
+            sentence, is_done = self.project.audit.recorded(deed, act), True
         except CrawlersError as error:
-            sentence = str(error)
+            sentence, is_done = str(error), False
         session.sentences.append(redact(sentence))
-        return redirect(addresses.source(source), 303)
+        return is_done
+
+    def show_audit(self) -> str:
+        """Return the page of who did what."""
+        self.login.needed()
+        number = addresses.page_number(request.args)
+        lines, more = some(self.project.audit.read(), number, _SIZE)
+        paging = Paging(_AUDIT_PAGE, {}, number, more)
+        return self.site.render("audit.html", page="audit", lines=lines, paging=paging, path=self.project.audit.path)
+
+    def show_users(self) -> str:
+        """Return the page of the users."""
+        self.login.needed("admin")
+        return self._users_page()
+
+    def _users_page(self, sentence: str = "") -> str:
+        users: Iterable[User] = ()
+        try:
+            users = self.login.users.read().values()
+        except UsersError as error:
+            sentence = sentence or redact(str(error))
+        given = {"name": request.form.get("name", ""), "role": request.form.get("role", ROLES[0])}
+        known = {"own": self.login.users.own.values(), "roles": ROLES, "path": self.login.users.path}
+        return self.site.render("users.html", page="users", users=users, sentence=sentence, **given, **known)
+
+    def add_user(self) -> AnyResponse:
+        """Add a user; a form with a mistake keeps what was typed, but for the password."""
+        session, name = self.login.checked("admin"), request.form.get("name", "").strip()
+        role, password = request.form.get("role", ""), request.form.get("password", "")
+
+        def act() -> str:
+            self.login.users.add(name, role, checked_password(password) if password else None)
+            return f"{name} may log in with the role {role}." if password else f"{name} has the role {role}."
+
+        if self.recorded(session, "add user", name, {"role": role}, act):
+            return redirect(_USERS_PAGE, 303)
+        return Response(self._users_page(" ".join(session.take_sentences())), 400)
+
+    def remove_user(self, name: str) -> AnyResponse:
+        """Remove a user."""
+        session = self.login.checked("admin")
+
+        def act() -> str:
+            self.login.users.remove(name)
+            return f"{name} is removed, and logged out."
+
+        self.recorded(session, "remove user", name, {}, act)
+        return redirect(_USERS_PAGE, 303)
 
 
 def _back() -> str:
@@ -290,12 +509,19 @@ def _back() -> str:
     return addresses.source(source) if source else "/"
 
 
-def _accept(project: Project, name: str, _: str | None) -> str:
-    accepted = f"{SETTING}={to_accept(project.output, name)}"
-    return _harvest(replace(project, given=(*project.given, accepted)), name, None)
+def _after(action: str, source: str, typed: Typed) -> str:
+    """Return the page to show after an action: a source may have another name now, or be gone."""
+    return {"rename": addresses.source(typed.name or source), "purge": "/sources"}.get(action, addresses.source(source))
 
 
-def _harvest(project: Project, name: str, _: str | None) -> str:
+def _accept(project: Project, name: str, typed: Typed) -> str:
+    run = to_accept(project.output, name)
+    if typed.run != run:
+        raise SourcesError(f"[{name}]: its last run is another one by now: look at what it refused to withdraw.")
+    return _harvest(replace(project, given=(*project.given, f"{SETTING}={run}")), name, typed)
+
+
+def _harvest(project: Project, name: str, _: Typed) -> str:
     sources, mistakes = project.file.read()
     if name in mistakes:
         raise SourcesError(mistakes[name])
@@ -306,30 +532,110 @@ def _harvest(project: Project, name: str, _: str | None) -> str:
     return f"[{name}] is in the queue: a node that is free harvests it." if project.queue else sentence
 
 
-def _stop(project: Project, name: str, _: str | None) -> str:
+def _stop(project: Project, name: str, _: Typed) -> str:
     if project.queue and need("queue").Queue(project.queue).stop(name):
         return f"[{name}] is being stopped on its node."
     return processes.stop(project.output, name)
 
 
-def _changed(verb: str) -> Callable[[Project, str, str | None], str]:
-    return lambda project, name, why: "".join(project.file.set_state(verb, [name], why))
+def _changed(verb: str) -> Callable[[Project, str, Typed], str]:
+    return lambda project, name, typed: "".join(project.file.set_state(verb, [name], typed.why, typed.seen))
 
 
-def _refuse(project: Project, name: str, why: str | None) -> str:
-    if not why:
+def _refuse(project: Project, name: str, typed: Typed) -> str:
+    if not typed.why:
         raise SourcesError(f"[{name}] is not refused: the reason is missing.")
-    return _changed("refuse")(project, name, why)
+    return _changed("refuse")(project, name, typed)
 
 
+def _rename(project: Project, name: str, typed: Typed) -> str:
+    new = typed.name or ""
+    project.file.check([name], tables(text(project.file.path), project.file.path))
+    if not is_source(new):
+        raise SourcesError(f"[{name}] is not renamed: {new[:100]!r} can't be a source's name.")
+    _command(project, "rename", name, new)
+    return f"[{name}] is [{new}] now."
+
+
+def _purge(project: Project, name: str, typed: Typed) -> str:
+    if typed.name != name:
+        raise SourcesError(f"[{name[:100]}] is not purged: type its name, {name[:100]}, to delete what it has.")
+    if not is_source(name):
+        raise SourcesError(f"There is no source {name[:100]!r}.")
+    if name in tables(text(project.file.path), project.file.path):
+        _command(project, "remove", name)
+    if not what_is_left(project, name):
+        return f"[{name}] is removed from {project.file.path}; nothing of it was on disk."
+    return f"[{name}]: {_command(project, 'purge', '--yes', name)}"
+
+
+def _command(project: Project, verb: str, *words: str) -> str:
+    """Run a verb of `scrapy sources`; return its last line.
+
+    Raises:
+        SourcesError: it was not done; with its own sentence.
+    """
+    options, names = ([word for word in words if word.startswith("--")], [word for word in words if word[:2] != "--"])
+    ran = run(["sources", verb, *options], names, project.given, _PATIENCE)
+    if ran is None:
+        raise SourcesError(f"[{names[0]}]: `scrapy sources {verb}` has not ended yet, and goes on: look again later.")
+    if ran.code:
+        raise SourcesError(ran.sentence)
+    return ran.output.strip().splitlines()[-1]
+
+
+def has_to_be_retried(output: Path, source: str) -> bool:
+    """Return whether a source's last run left something out that another run may get: one that is blocked waits."""
+    last = next((one for one in runs(output, source, limit=1) if one.over), None)
+    return last is not None and last.state in ("incomplete", "failed")
+
+
+def what_is_left(project: Project, name: str) -> list[tuple[Path, int, int]]:
+    """Return what a purge deletes: each folder, its files and its bytes."""
+    found: list[tuple[Path, int, int]] = []
+    for one in (name, archive_of(name)) if is_source(name) else ():
+        place = Places.named(one, project.output, project.jobs, project.logs)
+        found += [(path, *extent(path)) for path in place.existing]
+    return found
+
+
+def asked(action: str, project: Project, name: str) -> dict[str, Any]:
+    """Return what the page says that asks before an action.
+
+    Raises:
+        NotFound: there is nothing to ask about.
+    """
+    if not is_source(name):
+        abort(404, f"There is no source {name[:100]!r}.")
+    if action == "accept-shrink":
+        run = refused(project.output, name)
+        if run is None:
+            abort(404, f"[{name}]: its last run did not refuse to withdraw anything.")
+        return {"said": what(project.output, name, run), "run": run}
+    path = project.file.path
+    is_listed = path.exists() and name in tables(text(path), path)
+    left = what_is_left(project, name)
+    if not is_listed and (action == "rename" or not left):
+        abort(404, f"{path} has no source {name[:100]!r}.")
+    shown = [f"{path}: {counted(files, 'file')}, {size(volume)}" for path, files, volume in left]
+    return {"left": shown, "is_listed": is_listed}
+
+
+_PATIENCE = 100.0  # seconds that a page waits for a command
 ACTIONS = {
     "harvest": Action("Harvest now", _harvest),
-    "accept-shrink": Action("Accept the shrink", _accept),
+    "retry": Action("Retry what failed", _harvest),
+    "accept-shrink": Action("Accept the shrink", _accept, asks=True),
     "stop": Action("Stop", _stop),
     "enable": Action("Enable", _changed("enable")),
     "disable": Action("Disable", _changed("disable")),
     "approve": Action("Approve", _changed("approve"), takes_comment=True),
     "refuse": Action("Refuse", _refuse, takes_comment=True),
+    "rename": Action("Rename", _rename, asks=True, role="admin"),
+    "purge": Action("Purge", _purge, asks=True, role="admin"),
 }
-_NAMES = ",".join(f'"{name}"' for name in ACTIONS)
 _REVIEWS = {"approve": "approved", "refuse": "refused"}
+
+
+def _named(names: Iterable[str]) -> str:
+    return ",".join(f'"{name}"' for name in names)

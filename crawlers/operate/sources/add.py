@@ -205,16 +205,24 @@ def add(call: Call) -> int:
     file, names, opts = call.file, call.names, call.opts
     if len(names) not in ((1,) if opts.known is not None else (2, 3)):
         raise UsageError(call.command.usage(["add"]), print_help=False)
+    if opts.json and not opts.preview:
+        raise UsageError("scrapy sources add takes --json with --preview.", print_help=False)
     name, spider = names[0], names[1] if len(names) == 3 else None
     known = portal(opts.known) if opts.known is not None else None
-    _check_new(file, name, text(file.path) if file.path.exists() else "")
-    rules = Path(opts.rules or file.path.parent / "catalogues" / f"{name}.toml")
-    table = {"schedule": opts.schedule, "contact": opts.contact, "arguments": call.arguments, "settings": call.settings}
-    table = {key: value for key, value in (table | {"review": "open" if opts.review else None}).items() if value}
+    check_new(file, name, text(file.path) if file.path.exists() else "")
+    rules = Path(opts.rules or rules_of(file, name))
+    given = {} if opts.preview else call.settings  # those of a preview are its own
+    table = {"schedule": opts.schedule, "contact": opts.contact, "arguments": call.arguments, "settings": given}
+    waits = opts.review or call.command.settings.getbool("REVIEW")
+    table = {key: value for key, value in (table | {"review": "open" if waits else None}).items() if value}
     if known:
         spider, table["arguments"] = known.kind, known.given | table.get("arguments", {})
     address = known.address if known else names[-1]
     adding = Adding(name, spider, address, table, rules, file.known, force=opts.force)
+    if opts.preview:
+        from crawlers.operate.sources.preview import preview  # noqa: PLC0415 -- adding crawls nothing
+
+        return preview(call, adding)
     source = _found(call.command, adding)
     if adding.found and adding.question and not opts.yes:
         take = f"To take it: scrapy sources add {name} {adding.found.address}, or add --yes."
@@ -223,14 +231,24 @@ def add(call: Call) -> int:
             return 0
     learned = adding.learned.rules if adding.learned else None
     with edit.new_file(rules, learned) if learned else nullcontext():
-        edit.write(file.path, lambda content: _added(file, content, source))
+        edit.write(file.path, lambda content: added(file, content, name, edit.table_of(source)))
     hint = misplaced(source, file.known)  # of one that was not looked for
     for line in (*_summary(file.path, adding, source, call.output / source.name), *filter(None, [hint])):
         print(with_command(redact(line)[:_LONGEST]))
     return 0
 
 
-def _check_new(file: SourcesFile, name: str, content: str) -> None:
+def rules_of(file: SourcesFile, name: str) -> Path:
+    """Return where the rules go that are learned for a source."""
+    return file.path.parent / "catalogues" / f"{name}.toml"
+
+
+def check_new(file: SourcesFile, name: str, content: str) -> None:
+    """Check that there is no source of a name.
+
+    Raises:
+        SourcesError: there is one.
+    """
     found, mistakes = file.parse(content)
     if name in {**found, **mistakes}:
         raise SourcesError(f"{file.path} already has [{name}]: choose another name, or edit the file.")
@@ -247,13 +265,17 @@ def _found(command: ProjectCommand, adding: Adding) -> Source:
             print(redact(line)[:_LONGEST])
 
 
-def _added(file: SourcesFile, before: str, source: Source) -> str:
-    """Return the file's text with the source."""
-    _check_new(file, source.name, before)
-    content = edit.add(before, source)
+def added(file: SourcesFile, before: str, name: str, table: dict[str, Any]) -> str:
+    """Return the file's text with one more source.
+
+    Raises:
+        SourcesError: there is one of that name, or its table is invalid.
+    """
+    check_new(file, name, before)
+    content = edit.append(before, name, table)
     _, mistakes = file.parse(content)
-    if source.name in mistakes:
-        raise SourcesError(mistakes[source.name])
+    if name in mistakes:
+        raise SourcesError(mistakes[name])
     return content
 
 

@@ -61,12 +61,13 @@ class DryRun:
         return self.verdict in ("complete", "partial")
 
 
-def dry_run(source: Source, known: Known, settings: Mapping[str, str], output: Path) -> DryRun:
+def dry_run(source: Source, known: Known, settings: Mapping[str, str], output: Path, most: int = RECORDS) -> DryRun:
     """Crawl some records of a source into a temporary folder.
 
     Args:
         settings: those that override the source's own.
         output: OUTPUT_DIR, whose folder of the source knows whether the portal was public.
+        most: records, at most.
 
     Raises:
         SourcesError: the crawl did not start, or did not end in time.
@@ -83,7 +84,7 @@ def dry_run(source: Source, known: Known, settings: Mapping[str, str], output: P
         written = folder / "output" / source.name
         written.mkdir(parents=True)
         remember(written, PUBLIC_HOSTS, recall(output / source.name, PUBLIC_HOSTS))
-        code, said = _run(command(source, known, settings, folder))
+        code, said = _run(command(source, known, settings, folder, most))
         reports = sorted((written / "runs").glob("*.json"))
         if not reports:
             reason = redact(said.strip().splitlines()[-1][:500]) if said.strip() else f"exit code {code}"
@@ -93,10 +94,10 @@ def dry_run(source: Source, known: Known, settings: Mapping[str, str], output: P
         return DryRun(run["verdict"], run["expected"], list(_read_lines(folder / "items.jsonl")), *found)
 
 
-def command(source: Source, known: Known, settings: Mapping[str, str], folder: Path) -> list[str]:
+def command(source: Source, known: Known, settings: Mapping[str, str], folder: Path, most: int = RECORDS) -> list[str]:
     """Return the command line of a crawl that writes a few records into a folder."""
     given = {name: value for name, value in source.arguments.items() if name != "since"}
-    limit = min(RECORDS, int(given.get("max_datasets", RECORDS)))
+    limit = min(most, int(given.get("max_datasets", most)))
     given |= {"source": source.name, "max_datasets": str(limit)}
     given |= {"level": "snapshot"} if "level" in known.spiders[source.spider].arguments else {}
     chosen = {**{name: setting_text(value) for name, value in source.settings.items()}, **settings, **_QUIET}

@@ -25,11 +25,16 @@ _BY_HAND = "The table is written in a way that can't be changed automatically: e
 
 def add(text: str, source: Source) -> str:
     """Return the text with one more table, at the end."""
+    return append(text, source.name, table_of(source))
+
+
+def append(text: str, name: str, table: Mapping[str, Any]) -> str:
+    """Return the text with a table at the end."""
     import tomlkit  # noqa: PLC0415 -- what only reads sources.toml needs it not
 
-    table = tomlkit.dumps({source.name: _table(source)}).replace("\n", _end(text))
+    written = tomlkit.dumps({name: table}).replace("\n", _end(text))
     before = text.rstrip() + _end(text) * 2 if text.strip() else ""
-    return _checked(before + table, {**tomllib.loads(text), source.name: _table(source)})
+    return _checked(before + written, {**tomllib.loads(text), name: dict(table)})
 
 
 def update(text: str, name: str, changes: Mapping[str, Any]) -> str:
@@ -218,7 +223,8 @@ def _fill(file: TextIO, text: str) -> None:
         raise SourcesError(f"{file.name} can't be written: {error.strerror}.") from None
 
 
-def _table(source: Source) -> dict[str, Any]:
+def table_of(source: Source) -> dict[str, Any]:
+    """Return the table of a new source."""
     keys = {"spider": source.spider, "schedule": source.schedule and source.schedule.text, "contact": source.contact}
     table: dict[str, Any] = {name: value for name, value in keys.items() if value}
     if not source.enabled:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import hashlib
 import json
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
@@ -33,6 +34,19 @@ _STATES: dict[str, tuple[dict[str, Any], str]] = {
 """What each verb writes into a table, and what it says."""
 _CRAWLED = {"spider", "arguments", *curation.KEYS}
 """The keys that a spider may refuse."""
+
+
+class ChangedError(SourcesError):
+    """A table is not as it was when somebody began to change it."""
+
+
+def digest(table: Any) -> str:
+    """Return a hash of a table: it is another one if anything in the table was changed.
+
+    >>> digest({"spider": "ckan", "enabled": True}) == digest({"enabled": True, "spider": "ckan"})
+    True
+    """
+    return hashlib.sha256(json.dumps(table, sort_keys=True, default=str).encode()).hexdigest()
 
 
 @dataclass(frozen=True)
@@ -107,8 +121,13 @@ class SourcesFile:
                 raise SourcesError(mistakes[name])
         return {name: found[name] for name in names}
 
-    def set_state(self, verb: str, names: Collection[str], why: str | None = None) -> list[str]:
+    def set_state(
+        self, verb: str, names: Collection[str], why: str | None = None, seen: str | None = None
+    ) -> list[str]:
         """Enable, disable, approve or refuse sources, all or none; return a sentence for each.
+
+        Args:
+            seen: as of `change`.
 
         Raises:
             SourcesError: there is no such source, it would be enabled and is invalid, the reason has several lines, or
@@ -117,17 +136,26 @@ class SourcesFile:
         """
         written, sentence = _STATES[verb]
         comment = {"review_comment": why} if "review" in written else {}
-        self.change(names, written | comment, may_stay_invalid=verb != "enable")
+        self.change(names, written | comment, may_stay_invalid=verb != "enable", seen=seen)
         return [f"[{name}] {sentence}" for name in names]
 
-    def change(self, names: Collection[str], changes: dict[str, Any], *, may_stay_invalid: bool = False) -> None:
+    def change(
+        self,
+        names: Collection[str],
+        changes: dict[str, Any],
+        *,
+        may_stay_invalid: bool = False,
+        seen: str | None = None,
+    ) -> None:
         """Change keys of several tables, all or none.
 
         Args:
             changes: the new values, as `crawlers.operate.sources.edit.update` takes them.
             may_stay_invalid: whether a table may be changed that is invalid for another reason.
+            seen: the digest of the table that the user saw; by default any may be changed.
 
         Raises:
+            ChangedError: the table is another one by now.
             SourcesError: there is no such source, a change makes a table invalid, or the file can't be written.
             CrawlersError: a spider refuses its arguments, if these are new, or the source is enabled.
         """
@@ -136,6 +164,8 @@ class SourcesFile:
             found, before = self.parse(content)
             self.check(names, {**found, **before})
             for name in names:
+                if seen is not None and digest(tables(content, self.path)[name]) != seen:
+                    raise ChangedError(f"[{name}] was changed meanwhile: look at it again. Nothing was overwritten.")
                 content = edit.update(content, name, changes)
             sources, after = self.parse(content)
             for name, mistake in after.items():

@@ -88,7 +88,7 @@ def purge(call: Call) -> int:
     left = _left(call, name)
     with idle(left):
         for path in (path for place in left for path in place.existing):
-            count, volume = _extent(path)
+            count, volume = extent(path)
             print(f"{path}: {counted(count, 'file')}, {size(volume)}")
         if not (call.opts.yes or approved("There is no terminal to ask on: add --yes to delete this.", "Delete this?")):
             print("Nothing was deleted.")
@@ -136,7 +136,7 @@ def _is_name(text: str) -> bool:
     return False
 
 
-def _extent(folder: Path) -> tuple[int, int]:
+def extent(folder: Path) -> tuple[int, int]:
     """Return how many files are below a folder, and their bytes; links are not followed."""
     count = volume = 0
     for above, _, names in walk(folder):

@@ -206,7 +206,7 @@ def with_all(
     return {**overview, "attention": list(attention.values()), "listed": rows, "mistake": mistake}
 
 
-_TO_DO = {"invalid": "its table is invalid", "to be reviewed": "to be reviewed"}
+_TO_DO = {"invalid": "its table is invalid", "pending review": "pending review"}
 
 
 def read_all(
@@ -228,7 +228,7 @@ def left_out(row: Mapping[str, Any]) -> str:
     """Return why no schedule harvests a source; empty if one may.
 
     >>> left_out({"mistake": None, "enabled": True, "review": "open"}), left_out({"mistake": None, "enabled": None})
-    ('to be reviewed', 'not in sources.toml')
+    ('pending review', 'not in sources.toml')
     """
     if row["mistake"]:
         return "invalid"
@@ -236,7 +236,7 @@ def left_out(row: Mapping[str, Any]) -> str:
         return "not in sources.toml"
     if not row["enabled"]:
         return "disabled"
-    return {"open": "to be reviewed", "refused": "refused"}.get(row["review"], "")
+    return {"open": "pending review", "refused": "refused"}.get(row["review"], "")
 
 
 def command(row: Mapping[str, Any]) -> str:
@@ -249,7 +249,7 @@ def command(row: Mapping[str, Any]) -> str:
     "scrapy crawl ckan -a 'q=a b'"
     """
     verbs = {"invalid": "sources validate", "disabled": "sources enable"}
-    verbs |= dict.fromkeys(("to be reviewed", "refused"), "sources approve")
+    verbs |= dict.fromkeys(("pending review", "refused"), "sources approve")
     why = left_out(row)
     if why == "not in sources.toml":
         given = (f"-a {shlex.quote(redact(f'{name}={value}'))}" for name, value in row["arguments"].items())

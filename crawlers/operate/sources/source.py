@@ -75,7 +75,7 @@ class Source:
         """Why ``--all`` and ``--due`` leave it out; empty if they take it."""
         if not self.enabled:
             return "disabled"
-        return {"open": "to be reviewed", "refused": "refused", "approved": ""}[self.review]
+        return {"open": "pending review", "refused": "refused", "approved": ""}[self.review]
 
     @property
     def archived(self) -> Source:
@@ -236,7 +236,8 @@ HARVESTS = frozenset(
         *("OUTPUT_DIR", "JOBDIR", "LOG_FILE", "LOG_FILE_APPEND", "LOG_ENABLED", "SOURCES_FILE", "JOBS_DIR", "LOGS_DIR"),
         *("OUTPUT_STORE", "OUTPUT_MIRROR", "OUTPUT_LEASE", "OUTPUT_STORE_INTERVAL", "OUTPUT_STORE_PATIENCE"),
         *("HEARTBEAT_INTERVAL", "RUNS_KEPT_DAYS", "LOGS_KEPT_DAYS", "SCRAPYD_NODES", "SCRAPYD_LOGIN_ENV"),
-        *("DASHBOARD_PASSWORD_ENV", "DASHBOARD_URL", "SOURCE_CONTACT"),
+        *("DASHBOARD_PASSWORD_ENV", "DASHBOARD_URL", "DASHBOARD_USER_HEADER", "TRUSTED_PROXIES"),
+        *("SOURCE_CONTACT", "REVIEW"),
         *("SPIDER_MODULES", "COMMANDS_MODULE", "SCHEDULER", "FEED_URI"),
     )
 )
