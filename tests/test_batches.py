@@ -87,7 +87,7 @@ def test_a_document_with_another_name_leaves_no_file_of_the_old_one(tmp_path):
     documents = object.__new__(Documents)
     documents.folder = tmp_path
     documents.error_log = SimpleNamespace(writing=lambda _: nullcontext())
-    documents.open_batch = SimpleNamespace(differing={})
+    documents.open_batch, documents.former = SimpleNamespace(differing={}), KEEPS_NOTHING
     item = Dataset(source="town", id="a")
     names = ["datasets/a__old.json", "datasets/a__old.json", "datasets/a__new.json"]
     known = None
@@ -422,7 +422,7 @@ def test_what_has_not_changed_is_not_mapped(crawl, notes):
         site.datasets[4]["title"] = "Another"
         done = crawl("ckan", site, settings=chosen)
     assert (done.code, done.report["counts"]["unchanged"], done.report["counts"]["updated"]) == (0, 39, 1)
-    assert noted(notes, "maps") == ["id00004"]
+    assert noted(notes, "maps") == ["id00004", "id00004"], "the record, and its former version: to say what changed"
 
 
 def test_a_record_with_a_flaw_is_read_again_though_nothing_has_changed(crawl, notes):
