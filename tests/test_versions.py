@@ -7,6 +7,7 @@ import json
 import os
 import random
 import sqlite3
+from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -62,6 +63,73 @@ def test_a_version_is_there_once_whatever_is_repeated(tmp_path: Path) -> None:
         assert versions.db.execute("SELECT field, replaced_by FROM changed_fields").fetchall() == [
             ("title", "even later")
         ]
+
+
+def test_a_version_of_a_few_bytes_is_one(tmp_path: Path) -> None:
+    with Versions.writing(tmp_path) as versions:
+        short = [keep(versions, body, run=str(number)) for number, body in enumerate((b"{}", b"{ }", b"[]"))]
+        assert [versions.body(one.sha256) for one in short] == [b"{}", b"{ }", b"[]"]
+        assert versions.prune(2**40) == 3
+
+
+def test_a_file_is_as_large_as_what_it_keeps(tmp_path: Path) -> None:
+    """Of 60 datasets that change each day, the last three days are kept, for forty days."""
+    draw, sizes = random.Random(34), []
+    with Versions.writing(tmp_path) as versions:
+        for day in range(1, 41):
+            for number in range(60):
+                body = record(number, day=day, noise=draw.randbytes(200).hex())
+                moment = f"2026-{1 + day // 28:02}-{1 + day % 28:02}T03:00:00.000Z"
+                keep(versions, body, f"d{number}", of=known(body, run=str(day)), replaced=moment)
+            versions.prune(datetime.fromisoformat(moment).timestamp() - 3 * 24 * 3600 + 1)
+            assert versions.db
+            versions.db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+            sizes.append((tmp_path / FILE).stat().st_size)
+    former = 40 * 60 * 150  # bytes of the rows that say what changed, which stay
+    assert sizes[-1] < 2 * sizes[5] + former
+
+
+def test_damage_that_is_met_while_a_version_is_kept_is_set_aside(tmp_path: Path) -> None:
+    with Versions.writing(tmp_path) as versions:
+        for number in range(200):
+            keep(versions, record(number, noise=random.Random(number).randbytes(300).hex()), f"d{number}")
+    body = bytearray((tmp_path / FILE).read_bytes())
+    body[8192:] = b"\xff" * (len(body) - 8192)
+    (tmp_path / FILE).write_bytes(body)
+    with Versions.writing(tmp_path) as versions:
+        one = keep(versions, record(1, edit=1), "d1")
+        assert versions.body(one.sha256) == record(1, edit=1)
+    assert [*tmp_path.glob(f"{FILE}.damaged-*")]
+
+
+def test_a_damaged_version_is_no_base_of_others(tmp_path: Path) -> None:
+    with Versions.writing(tmp_path) as versions:
+        first = keep(versions, record(1), "d1", replaced=TIMES.format(1, 0))
+        second = keep(versions, record(1, edit=1), "d1", run="2", replaced=TIMES.format(2, 0))
+        assert versions.db
+        versions.db.execute("UPDATE bodies SET body = x'00' WHERE id = 1")
+        third = keep(versions, record(1, edit=2), "d1", run="3", replaced=TIMES.format(3, 0))
+        fourth = keep(versions, record(2), "d2", replaced=TIMES.format(3, 0))
+        assert [versions.body(one.sha256) for one in (third, fourth)] == [record(1, edit=2), record(2)]
+        for one in (first, second):
+            with pytest.raises(OutputError, match="damaged"):
+                versions.body(one.sha256)
+        versions.prune(datetime.fromisoformat(TIMES.format(1, 30)).timestamp())
+        assert versions.body(first.sha256) is None
+        assert versions.body(third.sha256) == record(1, edit=2)
+
+
+def test_lines_of_both_forms_are_found(tmp_path: Path) -> None:
+    """A line with half a character is written by Python's own writer: with blanks, and all but ASCII escaped."""
+    folder = tmp_path / "town"
+    written(
+        folder,
+        {"dataset_id": "ö", "time": TIMES.format(0, 0)},
+        {"dataset_id": "ö", "dataset_title": "\ud83d", "time": TIMES.format(1, 0), "status": "withdrawn"},
+    )
+    assert b'"dataset_id": "' in (folder / "manifest.jsonl").read_bytes()
+    assert [one.status for one in history.of_dataset(folder, "ö")] == ["new", "withdrawn"]
+    assert [one.status for one in history.between(folder, TIMES.format(1, 0), TIMES.format(1, 0))] == ["withdrawn"]
 
 
 def test_a_folder_without_versions_has_none_and_gets_no_file(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import json
 import logging
 import sqlite3
@@ -33,6 +34,8 @@ if TYPE_CHECKING:
     from twisted.python.failure import Failure
 
 logger = logging.getLogger(__name__)
+
+_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
 class NotWritten(DropItem):
@@ -175,7 +178,8 @@ class ErrorLog:
         if self.closing:
             return
         self.closing = asyncio.get_running_loop().create_task(self.crawler.engine.close_spider_async(reason="disk"))
-        message = f"{path} can't be written ({error.strerror}): free some space, then run the same command again"
+        first = "mend that" if error.errno not in _FULL else "free some space"
+        message = f"{path} can't be written ({error.strerror}): {first}, then run the same command again"
         logger.error("%s", message)
         self.record_failed(signals.Failed(stage="write", kind="disk", error=message))
 

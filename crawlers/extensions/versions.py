@@ -8,9 +8,11 @@ import time
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from crawlers.exceptions import OutputError
 from crawlers.items import Dataset
 from crawlers.records import moment
 from crawlers.safety import inside, strict_json
+from crawlers.safety.redact import writable
 from crawlers.store.difference import changed_fields, changed_names
 from crawlers.store.index.documents import UNREADABLE, item_of
 from crawlers.store.versions import FILE, Versions
@@ -43,6 +45,7 @@ class Former:
         self.folder, self.run, self.error_log = folder, run, error_log
         self.is_on = crawler.settings.getbool("VERSIONS")
         self.days = crawler.settings.getint("VERSIONS_KEEP_DAYS")
+        self.refusal: OSError | None = None
 
     @cached_property
     def versions(self) -> Versions:
@@ -64,11 +67,16 @@ class Former:
         if not self.is_on:
             return
         with self.error_log.writing(self.folder / FILE):
+            if self.refusal:  # the crawl is being stopped: another try would wait for the same lock
+                raise self.refusal
             body = self._on_disk(known)
-            fields = self._fields(key, known, body, after) if after else []
-            self.versions.keep(
-                key, known, body, replaced=moment.now("milliseconds"), run=self.run, status=status, fields=fields
-            )
+            try:
+                fields = self._fields(key, known, body, after) if after else []
+                now = moment.now("milliseconds")
+                self.versions.keep(key, known, body, replaced=now, run=self.run, status=status, fields=fields)
+            except OSError as error:
+                self.refusal = error
+                raise
 
     def _on_disk(self, known: Known) -> bytes | None:
         """Return the document, unless a killed crawl has replaced it: then its version is kept already."""
@@ -82,14 +90,14 @@ class Former:
         self, key: Key, known: Known, on_disk: bytes | None, after: Dataset | Export | Profile
     ) -> list[str] | None:
         """Return which fields another record changes; ``None`` if the former one can't be read."""
-        body = self.versions.body(known.sha256) if on_disk is None else on_disk
-        if body is None:
-            return None
         try:
+            body = self.versions.body(known.sha256) if on_disk is None else on_disk
+            if body is None:
+                return None
             if isinstance(after, Dataset):
                 return changed_fields(item_of(body, self.folder, key[1], known), after)
-            return changed_names(_document(body), _document(after.document))
-        except UNREADABLE:
+            return changed_names(_document(writable(body)), _document(after.document))
+        except (OutputError, *UNREADABLE):
             return None
         except Exception:
             logger.exception("What changed in %s can't be said", known.file)
@@ -100,12 +108,12 @@ class Former:
         if not self.is_on:
             return
         try:
-            if self.days and (self.folder / FILE).exists():
+            if 0 < self.days * _DAY < time.time() and not self.refusal and (self.folder / FILE).exists():
                 self.versions.prune(time.time() - self.days * _DAY)
-            if "versions" in vars(self):
-                self.versions.close()
         except OSError as error:
             logger.warning("%s can't be pruned: %s", self.folder / FILE, error.strerror)
+        if "versions" in vars(self):
+            self.versions.close()
 
 
 def _document(found: Any) -> Document | bytes:

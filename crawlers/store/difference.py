@@ -21,6 +21,8 @@ from crawlers.safety.redact import writable
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+_FIELDS = tuple(name for name in specs(Dataset) if name != "metadata_modified")
+"""The fields that say what changed: a source's own stamp moves with each of them, and not every document has it."""
 OWN = "document."
 """What the name of a field of the record itself begins with."""
 MOST = 10_000
@@ -142,7 +144,7 @@ def changed_fields(before: Dataset, after: Dataset) -> list[str]:
     >>> changed_fields(one, Dataset(source="town", id="a", title="Rivers", document={"extras": [1]}))
     ['document.extras']
     """
-    names = [name for name in specs(Dataset) if getattr(before, name) != getattr(after, name)]
+    names = [name for name in _FIELDS if getattr(before, name) != getattr(after, name)]
     if [*_said(before.resources)] != [*_said(after.resources)]:
         names.append("resources")
     return names or changed_names(before.document, after.document)

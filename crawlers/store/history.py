@@ -26,7 +26,8 @@ if TYPE_CHECKING:
 
 KINDS = ("dataset", "dataset_metadata", "resource_metadata", "site", "extension")
 """Kinds of documents that have versions; the files of an archive are in its store."""
-_TIME = b'"time":"'
+_TIME = (b'"time":"', b'"time": "')
+"""As lines have it, also one with half a character, which Python's own writer wrote."""
 _LONGEST_TIME = 30
 _SOME = 1000  # lines
 _NAMED = 5  # datasets
@@ -113,8 +114,8 @@ def of_dataset(folder: Path, given: str) -> list[Version]:
     Raises:
         OutputError: there is none, or there are several; or the manifest can't be read.
     """
-    text = json.dumps(given, ensure_ascii=False).encode("utf-8", "replace")
-    found = [*_with(folder, b'"dataset_id":' + text[:-1], b'"dataset_name":' + text[:-1])]
+    begun = (each for name in ("dataset_id", "dataset_name") for each in _beginnings(name, given, -1))
+    found = [*_with(folder, *begun)]
     ids = [*dict.fromkeys(version.key[1] for version in found)]
     named = [*dict.fromkeys(version.key[1] for version in found if version.name == given)]
     chosen = [given] if given in ids else named or ids
@@ -132,8 +133,8 @@ def of_id(folder: Path, dataset_id: str) -> list[Version]:
     Raises:
         OutputError: the manifest can't be read.
     """
-    wanted = b'"dataset_id":' + json.dumps(dataset_id, ensure_ascii=False).encode("utf-8", "replace")
-    return _with_origins(version for version in _with(folder, wanted) if version.key[1] == dataset_id)
+    wanted = _with(folder, *_beginnings("dataset_id", dataset_id))
+    return _with_origins(version for version in wanted if version.key[1] == dataset_id)
 
 
 def _with_origins(versions: Iterable[Version]) -> list[Version]:
@@ -165,8 +166,19 @@ def between(folder: Path, since: str = "", until: str = "9") -> Iterator[Version
 
 
 def _time(line: bytes) -> bytes:
-    begin = line.find(_TIME) + len(_TIME)
+    found = next((text for text in _TIME if text in line), b"")
+    begin = line.find(found) + len(found)
     return line[begin : begin + _LONGEST_TIME].partition(b'"')[0]
+
+
+def _beginnings(name: str, text: str, end: int | None = None) -> Iterator[bytes]:
+    """Yield what a line that has a text under a name has, in both of the forms of `crawlers.safety.strict_json.line`.
+
+    Args:
+        end: -1 if the text is only the beginning of what a line has.
+    """
+    yield f'"{name}":{json.dumps(text, ensure_ascii=False)[:end]}'.encode("utf-8", "replace")
+    yield f'"{name}": {json.dumps(text)[:end]}'.encode()
 
 
 class Place(NamedTuple):

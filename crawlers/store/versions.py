@@ -4,11 +4,12 @@ The manifest says which versions a document had; here are their bytes, kept befo
 restored, and which fields that changed. What is the document on disk now is here only once it is former.
 
 A version is compressed with one that is like it: the document's first one that is kept, or else the first one of its
-kind. So that of a record in which a date changed takes some fifty bytes, and reading a version takes at most three.
+kind. So that of a record in which a date changed takes some fifty bytes, and reading a version takes a few others.
 """
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import json
 import logging
@@ -48,7 +49,7 @@ _LARGEST_OWN = 4 * 1024 * 1024  # bytes of one that the document's later version
 _WEEK = 7 * 24 * 3600
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS bodies (
-    id INTEGER PRIMARY KEY, sha256 BLOB NOT NULL UNIQUE, bytes INTEGER NOT NULL, kept INTEGER NOT NULL,
+    id INTEGER PRIMARY KEY AUTOINCREMENT, sha256 BLOB NOT NULL UNIQUE, bytes INTEGER NOT NULL, kept INTEGER NOT NULL,
     base INTEGER, body BLOB
 );
 CREATE TABLE IF NOT EXISTS models (kind TEXT PRIMARY KEY, id INTEGER NOT NULL) WITHOUT ROWID;
@@ -60,7 +61,7 @@ CREATE TABLE IF NOT EXISTS former (
 CREATE VIEW IF NOT EXISTS versions AS
 SELECT f.kind, f.dataset_id, nullif(f.resource_id, '') AS resource_id, lower(hex(b.sha256)) AS sha256, b.bytes,
     length(b.body) AS bytes_kept, f.run, f.replaced, f.replaced_by, f.status, f.fields
-FROM former f JOIN bodies b ON b.id = f.body;
+FROM former f LEFT JOIN bodies b ON b.id = f.body;
 CREATE VIEW IF NOT EXISTS changed_fields AS
 SELECT f.kind, f.dataset_id, nullif(f.resource_id, '') AS resource_id, f.replaced, f.replaced_by, f.status,
     each.value AS field
@@ -70,7 +71,7 @@ _KEPT = "UPDATE bodies SET kept = ? WHERE sha256 = ? RETURNING id, body IS NOT N
 _ADDED = "INSERT INTO bodies (sha256, bytes, kept) VALUES (?, ?, ?) RETURNING id, 0"
 _FILLED = "UPDATE bodies SET base = ?, body = ? WHERE id = ?"
 _REPLACED = """
-INSERT OR REPLACE INTO former (kind, dataset_id, resource_id, run, body, replaced, replaced_by, status, fields)
+INSERT OR REPLACE INTO former (kind, dataset_id, resource_id, run, replaced, replaced_by, status, fields, body)
 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
 """
 _OWN = """
@@ -92,7 +93,7 @@ SELECT b.id, b.base, base.base FROM bodies b JOIN bodies base ON base.id = b.bas
 WHERE b.id > ?2 AND b.kept >= ?1 AND base.kept < ?1 ORDER BY b.id LIMIT 1
 """
 _STAYING = "SELECT max(id) FROM bodies WHERE id = ? AND kept >= ?"
-_GONE = "UPDATE bodies SET base = NULL, body = NULL WHERE kept < ? AND body IS NOT NULL"
+_GONE = "DELETE FROM bodies WHERE kept < ?"
 _OLDER = "SELECT count(*), coalesce(sum(length(body)), 0) FROM bodies WHERE kept < ? AND body IS NOT NULL"
 _COUNT = "SELECT count(body), coalesce(sum(length(body)) FILTER (WHERE kept >= ?), 0) FROM bodies"
 
@@ -122,7 +123,7 @@ class Versions:
     def __init__(self, folder: Path, db: sqlite3.Connection | None) -> None:
         self.folder = folder
         self.db = db
-        self._models: dict[str, tuple[int, bytes]] = {}
+        self._models: dict[str, tuple[int | None, bytes]] = {}
 
     @classmethod
     def writing(cls, folder: Path) -> Self:
@@ -135,14 +136,12 @@ class Versions:
         """
         path = folder / FILE
         try:
-            return cls(folder, _opened(path))
-        except sqlite3.Error as error:
-            if not sqlite.is_damaged(error):
-                raise _unwritable(error, path) from None
-            named = sqlite.set_aside(path, keeps_others=True).name
-            logger.warning("%s is damaged (%s): it is %s now, and another is begun", path, error, named)
-        try:
-            return cls(folder, _opened(path))
+            try:
+                return cls(folder, _opened(path))
+            except sqlite3.DatabaseError as error:
+                if not sqlite.is_damaged(error):
+                    raise
+                return cls(folder, _begun_anew(path, error))
         except sqlite3.Error as error:
             raise _unwritable(error, path) from None
 
@@ -211,18 +210,33 @@ class Versions:
         Raises:
             OSError: it can't be written.
         """
-        sha256, kept = bytes.fromhex(known.sha256), _seconds(replaced)
         names = None if fields is None else json.dumps([*fields], ensure_ascii=False)
-        db = self._open
+        row = (*key, known.run, replaced, run, status, names)
         try:
-            with transaction(db):
-                row = db.execute(_KEPT, (kept, sha256)).fetchone()
-                version, is_here = row or db.execute(_ADDED, (sha256, known.bytes, kept)).fetchone()
-                if not is_here and body is not None:
-                    self._fill(key, version, body)
-                db.execute(_REPLACED, (*key, known.run, version, replaced, run, status, names))
+            try:
+                self._keep(key, known, body, _seconds(replaced), row)
+            except sqlite3.DatabaseError as error:
+                if not sqlite.is_damaged(error):
+                    raise
+                self._begin_anew(error)
+                self._keep(key, known, body, _seconds(replaced), row)
         except sqlite3.Error as error:
             raise _unwritable(error, self.folder / FILE) from None
+
+    def _keep(self, key: Key, known: Known, body: bytes | None, kept: int, row: tuple[Any, ...]) -> None:
+        sha256, db = bytes.fromhex(known.sha256), self._open
+        with transaction(db):
+            found = db.execute(_KEPT, (kept, sha256)).fetchone()
+            version, is_here = found or db.execute(_ADDED, (sha256, known.bytes, kept)).fetchone()
+            if not is_here and body is not None:
+                self._fill(key, version, body)
+            db.execute(_REPLACED, (*row, version))
+
+    def _begin_anew(self, error: sqlite3.Error) -> None:
+        """Rename the file, which is damaged, and make another."""
+        self._open.close()
+        self._models.clear()
+        self.db = _begun_anew(self.folder / FILE, error)
 
     @property
     def _open(self) -> sqlite3.Connection:
@@ -238,14 +252,23 @@ class Versions:
     def _base(self, key: Key) -> tuple[int | None, bytes]:
         """Return the version that another one of a document is compressed with, and its bytes."""
         own, size = self._open.execute(_OWN, key).fetchone()
-        if own and size <= _LARGEST_OWN:
-            return int(own), self._body(own)
+        if own and size <= _LARGEST_OWN and (body := self._whole(own)) is not None:
+            return int(own), body
         if key[0] not in self._models:
             model = self._open.execute("SELECT id FROM models WHERE kind = ?", (key[0],)).fetchone()
-            if model is None:
-                return None, b""
-            self._models[key[0]] = (model[0], self._body(model[0]))
-        return self._models[key[0]]
+            body = self._whole(model[0]) if model else None
+            self._models[key[0]] = (None, b"") if body is None else (model[0], body)
+        found = self._models[key[0]]
+        if found[0] is None:
+            del self._models[key[0]]  # the next version may be one
+        return found
+
+    def _whole(self, version: int) -> bytes | None:
+        """Return the bytes of a version; ``None`` if they are damaged: then others can do without them."""
+        try:
+            return self._body(version)
+        except zstd.ZstdError:
+            return None
 
     # What is read
 
@@ -268,7 +291,9 @@ class Versions:
 
     def _body(self, version: int) -> bytes:
         assert self.db is not None  # noqa: S101
-        packed, base, size = self.db.execute(_BODY, (version,)).fetchone()
+        packed, base, size = self.db.execute(_BODY, (version,)).fetchone() or (None, None, 0)
+        if packed is None:
+            raise zstd.ZstdError("a version that another is compressed with is gone")
         return _unpacked(packed, size, self._body(base) if base else b"")
 
     def fields(self, key: Key, run: str, status: str) -> list[str] | None:
@@ -376,9 +401,10 @@ class Versions:
             return 0
         try:
             self._models.clear()
+            moment = max(0, int(before))
             with transaction(self.db):
-                self._free_of(int(before))
-                dropped = self.db.execute(_GONE, (int(before),)).rowcount
+                self._free_of(moment)
+                dropped = self.db.execute(_GONE, (moment,)).rowcount
             self.db.execute("PRAGMA incremental_vacuum").fetchall()
         except sqlite3.Error as error:
             raise _unwritable(error, self.folder / FILE) from None
@@ -391,11 +417,14 @@ class Versions:
         db.execute("DELETE FROM temp.heirs")
         while row := db.execute(_STAYS, (before, last)).fetchone():
             last, gone, above = row
-            body, heir = self._body(last), self._heir(gone)
+            body, heir = self._whole(last), self._heir(gone)
+            if body is None:
+                continue
             if heir is None:
                 db.execute("INSERT INTO temp.heirs VALUES (?, ?)", (gone, last))
                 heir = above and (self._heir(above) or db.execute(_STAYING, (above, before)).fetchone()[0])
-            db.execute(_FILLED, (heir, _packed(body, self._body(heir) if heir else b""), last))
+            base = self._whole(heir) if heir else None
+            db.execute(_FILLED, (heir if base else None, _packed(body, base or b""), last))
         db.execute("UPDATE models SET id = heirs.id FROM temp.heirs WHERE models.id = heirs.gone")
         db.execute("DELETE FROM models WHERE id IN (SELECT id FROM bodies WHERE kept < ?)", (before,))
 
@@ -408,11 +437,18 @@ def _opened(path: Path) -> sqlite3.Connection:
     db = sqlite.connect(path, patience=_PATIENCE, gives_back=True)
     try:
         if not _check(db):
-            db.executescript(f"{_SCHEMA} PRAGMA user_version = {FORMAT};")
+            db.executescript(f"BEGIN; {_SCHEMA} PRAGMA user_version = {FORMAT}; COMMIT;")
     except BaseException:
         db.close()
         raise
     return db
+
+
+def _begun_anew(path: Path, error: sqlite3.Error) -> sqlite3.Connection:
+    """Rename a damaged file, and return another."""
+    named = sqlite.set_aside(path, keeps_others=True).name
+    logger.warning("%s is damaged (%s): it is %s now, and another is begun", path, error, named)
+    return _opened(path)
 
 
 def _check(db: sqlite3.Connection) -> bool:
@@ -427,15 +463,19 @@ def _check(db: sqlite3.Connection) -> bool:
 
 
 def _unwritable(error: sqlite3.Error, path: Path) -> OSError:
-    return OSError(0, str(error), str(path))
+    is_full = sqlite.code(error) == sqlite3.SQLITE_FULL
+    return OSError(errno.ENOSPC if is_full else 0, str(error), str(path))
 
 
 def _seconds(moment: str) -> int:
     return int(datetime.fromisoformat(moment).timestamp())
 
 
+_SHORTEST = 8  # bytes of what zstd takes as a dictionary
+
+
 def _packed(body: bytes, base: bytes) -> bytes:
-    return zstd.compress(body, _LEVEL, zstd_dict=zstd.ZstdDict(base, is_raw=True).as_prefix if base else None)
+    return zstd.compress(body, _LEVEL, zstd_dict=_prefix(base))
 
 
 def _unpacked(packed: bytes, size: int, base: bytes) -> bytes:
@@ -443,5 +483,8 @@ def _unpacked(packed: bytes, size: int, base: bytes) -> bytes:
     Raises:
         zstd.ZstdError: it is damaged.
     """
-    unpacker = zstd.ZstdDecompressor(zstd_dict=zstd.ZstdDict(base, is_raw=True).as_prefix if base else None)
-    return unpacker.decompress(packed, max_length=size + 1) if size else b""
+    return zstd.ZstdDecompressor(zstd_dict=_prefix(base)).decompress(packed, max_length=size + 1) if size else b""
+
+
+def _prefix(base: bytes) -> Any:
+    return zstd.ZstdDict(base, is_raw=True).as_prefix if len(base) >= _SHORTEST else None

@@ -502,6 +502,7 @@ def position(after: str, kind: type[Values]) -> Values:
     """
     try:
         found = json.loads(base64.urlsafe_b64decode(after + "=" * (-len(after) % 4)))
+        json.dumps(found, ensure_ascii=False).encode()  # half a surrogate pair, which SQLite refuses, is none
         return msgspec.convert(found, kind)  # type: ignore[no-any-return]  # it is of that type
     except (ValueError, RecursionError):  # those of base64, JSON and msgspec
         raise BadRequest("after is none of this list: take it from `next` of the page before.") from None

@@ -106,7 +106,10 @@ def _changes(site: Site, db: sqlite3.Connection, asked: Any) -> Iterator[Answer]
 
 def _documents(site: Site, _: sqlite3.Connection, asked: OneRun) -> Iterator[Answer]:
     found = (item for item in items(stored(site, asked.source, asked.run)) if item.status != "failed")
-    return (Document.from_fields(replace(item, url=item.url and redact(item.url))) for item in found)
+    return (
+        Document.from_fields(replace(item, url=item.url and redact(item.url), title=item.title and redact(item.title)))
+        for item in found
+    )
 
 
 TABLES: dict[str, tuple[type[Answer], type[Question], Rows]] = {

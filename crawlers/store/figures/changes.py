@@ -6,7 +6,7 @@ The index has a row for each change, so that no manifest is read; which fields c
 from __future__ import annotations
 
 import sqlite3
-from contextlib import ExitStack
+from collections import OrderedDict
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
@@ -47,6 +47,7 @@ _DAYS = """
     SELECT day, status, sum(count) AS count FROM daily_changes
     WHERE ?1 = '' OR source = ?1 GROUP BY day, status ORDER BY day DESC
 """
+_OPEN = 8
 _LARGEST = 1024 * 1024  # bytes of a version that is compared for a list
 
 
@@ -137,7 +138,9 @@ class Compared(NamedTuple):
 
 
 class Kept:
-    """The former versions of several sources, each opened when it is first asked for; what is damaged has none.
+    """The former versions of several sources, each opened when it is asked for; what is damaged has none.
+
+    Few are open at a time: a process may open about a thousand files, and there may be more sources.
 
     Args:
         output: OUTPUT_DIR.
@@ -145,22 +148,30 @@ class Kept:
 
     def __init__(self, output: Path) -> None:
         self.output = output
-        self.opened: dict[str, Bodies | None] = {}
-        self._stack = ExitStack()
+        self.opened: OrderedDict[str, Bodies | None] = OrderedDict()
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._stack.close()
+        while self.opened:
+            self._close_first()
+
+    def _close_first(self) -> None:
+        _, bodies = self.opened.popitem(last=False)
+        if bodies:
+            bodies.versions.close()
 
     def of(self, source: str) -> Bodies | None:
         """Return the versions of a source; ``None`` if they can't be read."""
         if source not in self.opened:
+            if len(self.opened) >= _OPEN:
+                self._close_first()
             try:
-                self.opened[source] = self._stack.enter_context(Bodies(self.output / source))
+                self.opened[source] = Bodies(self.output / source)
             except OutputError:
                 self.opened[source] = None
+        self.opened.move_to_end(source)
         return self.opened[source]
 
     def fields(self, change: sqlite3.Row | Row) -> list[str] | None:
@@ -168,7 +179,7 @@ class Kept:
         bodies = None if change["status"] == "new" else self.of(change["source"])
         try:
             return bodies.versions.fields(_key(change), change["run"], change["status"]) if bodies else None
-        except (sqlite3.Error, ValueError):
+        except OutputError:
             return None
 
     def size(self, db: sqlite3.Connection, change: Row) -> int | None:
@@ -176,7 +187,7 @@ class Kept:
         bodies, known = self.of(change["source"]), stored(db, change["source"], _key(change))
         try:
             found = bodies.versions.of_run(_key(change), known, change["run"]) if bodies and known else None
-        except sqlite3.Error:
+        except OutputError:
             return None
         return found.bytes if found else None
 
@@ -199,7 +210,7 @@ class Kept:
             if one is None or other is None:
                 return Compared(None, "What changed is not known: the bytes of a version are not kept.")
             return Compared(difference(one, other, bodies.item(before), bodies.item(after)))
-        except (OutputError, sqlite3.Error):
+        except OutputError:
             return Compared(None, "What changed can't be read: versions.sqlite is damaged.")
 
 
