@@ -7,9 +7,10 @@ import os
 import random
 import re
 import signal
+import sqlite3
 import subprocess
 import sys
-from contextlib import suppress
+from contextlib import closing, suppress
 from datetime import UTC, datetime, timedelta
 from email import message_from_bytes, policy
 from zoneinfo import ZoneInfo
@@ -388,6 +389,27 @@ def test_of_many_the_first_are_named(world):
     assert "and 1,234 more" in page(mail).text_content()
 
 
+@pytest.mark.parametrize(
+    ("kinds", "line"),
+    [
+        (["resource_metadata"], None),
+        (["site"], None),
+        (["dataset"], "All of them: scrapy changes hdx --since 2026-11-25T06:00:00Z"),
+        (["dataset", "resource_metadata"], "Their own records: scrapy changes hdx --since 2026-11-25T06:00:00Z"),
+    ],
+)
+def test_the_command_is_named_if_it_lists_them(world, kinds, line):
+    """`scrapy changes` leaves exports and profiles out."""
+    for kind in kinds:
+        world.write("hdx", *(("updated", f"{kind}{number}") for number in range(30)), kind=kind)
+    (mail,) = world.harvest()
+    ends = [one for one in plain(mail).splitlines() if "scrapy changes" in one]
+    assert ends == ([line] if line else [])
+    assert ("scrapy changes" in page(mail).text_content()) == bool(line)
+    ran = scrapy("changes", "hdx", "-s", f"OUTPUT_DIR={world.output}", "--since", "2026-11-25T06:00:00Z")
+    assert ("No dataset changed." in ran.stdout) == (line is None)
+
+
 def test_a_mail_of_many_sources_is_bounded(world):
     for number in range(60):
         world.source(f"s{number}")
@@ -470,6 +492,23 @@ def test_what_changed_is_told_without_its_fields_if_they_can_not_be_read(world):
     (mail,) = world.harvest()
     assert mail["Subject"] == "hdx: 1 changed (daily digest)"
     assert "versions.sqlite can't be read" in "".join(world.told)
+
+
+def test_damaged_pages_of_the_former_versions_take_the_fields_only(world):
+    names = [f"d{number:02}" for number in range(60)]
+    world.write("hdx", *(("updated", name) for name in names))
+    for name in names:
+        world.fields("hdx", name, "title")
+    file = world.output / "hdx" / "versions.sqlite"
+    with closing(sqlite3.connect(file)) as db:
+        db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    body = file.read_bytes()
+    file.write_bytes(body[: 2 * 4096] + bytes(0xA5 for _ in body[2 * 4096 :]))
+    (mail,) = world.harvest()
+    assert mail["Subject"] == "hdx: 60 changed (daily digest)"
+    assert "    d00\n" in plain(mail), "without its fields"
+    assert re.fullmatch(rf"{file} is damaged \(.*\): take it from your backup.", "".join(world.told))
+    assert world.harvest(MORNING + timedelta(days=1)) == []
 
 
 def test_memory_does_not_grow_with_the_changes(world):

@@ -58,6 +58,7 @@ class Changes:
         first: those that are named.
         url: the page of the source's changes on the dashboard.
         end: up to where the manifest was read.
+        listed: the datasets that `scrapy changes` lists: it leaves exports and profiles out.
         damage: a sentence if it can't be read which fields changed; else empty.
     """
 
@@ -66,6 +67,7 @@ class Changes:
     first: dict[str, list[Entry]]
     url: str | None
     end: Place
+    listed: int
     damage: str = ""
 
     @property
@@ -163,16 +165,23 @@ class Digest:
                     yield f"    and {more:,} more"
         if self.still:
             yield from ("", self.still)
-        if self.command:
-            yield from ("", f"All of them: {self.command}")
+        if self.rest:
+            yield from ("", ": ".join(self.rest))
         yield ""
 
     @property
-    def command(self) -> str:
-        """Return the command that lists all datasets; empty if all are named."""
-        short = [one.source for one in self.changes if not one.is_whole]
-        name = f" {short[0]}" if len(short) == 1 else ""
-        return f"scrapy changes{name} --since {moment.written(self.since)}" if short else ""
+    def rest(self) -> tuple[str, str] | None:
+        """Return which datasets a command lists, and the command; ``None`` if all are named, or it lists none."""
+        short = [one for one in self.changes if not one.is_whole]
+        listed = [one for one in short if one.listed]
+        if not listed:
+            return None
+        are_all = all(one.listed == sum(one.counts.values()) for one in short)
+        name = f" {listed[0].source}" if len(listed) == 1 else ""
+        return (
+            "All of them" if are_all else "Their own records",
+            f"scrapy changes{name} --since {moment.written(self.since)}",
+        )
 
     def html(self) -> str:
         """Return the mail's text as HTML; what portals wrote is escaped."""
@@ -248,7 +257,7 @@ class Reader:
         since = moment.written(told.time, "milliseconds")
         with Tally(self.output / source, told.place, since, until) as tally:
             first = {group: [self._entry(source, one) for one in tally.first(group, shown)] for group in GROUPS}
-            return Changes(source, tally.counts, first, self._address(source), tally.end, tally.damage)
+            return Changes(source, tally.counts, first, self._address(source), tally.end, tally.listed, tally.damage)
 
     def _entry(self, source: str, one: Became) -> Entry:
         named = [safe_line(field, 60) for field in one.fields[:_FIELDS]]

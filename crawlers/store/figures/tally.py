@@ -5,7 +5,6 @@ The lines go into a temporary database on disk: a source may have changed by mil
 
 from __future__ import annotations
 
-import sqlite3
 from itertools import islice, takewhile
 from typing import TYPE_CHECKING, NamedTuple, Self
 
@@ -46,6 +45,10 @@ FROM lines GROUP BY what, id;
 CREATE INDEX by_group ON records ("group", title COLLATE NOCASE, id);
 """
 _COUNTS = 'SELECT "group", count(*) FROM records GROUP BY "group"'
+_LISTED = """
+SELECT count(*) FROM records WHERE what = 'dataset'
+AND EXISTS (SELECT 1 FROM lines WHERE lines.what = 'dataset' AND lines.id = records.id AND kind = 'dataset')
+"""
 _FIRST = 'SELECT what, id, title FROM records WHERE "group" = ? ORDER BY title COLLATE NOCASE, id LIMIT ?'
 _OF = "SELECT kind, resource_id, run, status FROM lines WHERE what = ? AND id = ? ORDER BY number"
 
@@ -76,6 +79,7 @@ class Tally:
 
     Attributes:
         counts: the datasets of each group that has some.
+        listed: the datasets whose own record changed, not only their exports: those that `scrapy changes` lists.
         end: the place behind the last line.
         damage: a sentence if it can't be read which fields changed; else empty.
 
@@ -90,6 +94,7 @@ class Tally:
         try:
             self._fill(history.after(folder, place, since), until)
             self.counts: dict[str, int] = dict(self.db.execute(_COUNTS))
+            self.listed: int = self.db.execute(_LISTED).fetchone()[0]
             self.bodies = history.Bodies(folder) if self.counts else None
         except OutputError as error:
             if not hasattr(self, "counts"):
@@ -128,9 +133,8 @@ class Tally:
             elif self.bodies and status in ("updated", "restored"):
                 try:
                     fields = self.bodies.versions.fields((kind, name, resource_id), run, status)
-                except (sqlite3.Error, ValueError) as error:
-                    self.damage = f"{self.bodies.folder / 'versions.sqlite'} is damaged ({error})."
-                    fields = None
+                except OutputError as error:
+                    self.damage, fields = str(error), None
                 found.update(dict.fromkeys(fields or ()))
         return [field for field in found if field != EXPORTS or len(found) == 1]  # they change with their dataset
 
