@@ -7,12 +7,14 @@ import os
 import random
 import re
 import signal
+import socket
 import sqlite3
 import subprocess
 import sys
 from contextlib import closing, suppress
 from datetime import UTC, datetime, timedelta
 from email import message_from_bytes, policy
+from typing import ClassVar
 from zoneinfo import ZoneInfo
 
 import pytest
@@ -301,13 +303,24 @@ def test_who_fails_does_not_make_the_other_one_told_twice(world, monkeypatch):
     assert world.told == [told, told]
 
 
-def test_nobody_gets_it(world):
+def test_nobody_gets_it_is_said_when_one_is_due(world):
     world.chosen["NOTIFY_MAIL_TO"] = ""
     world.source("two")
-    world.harvest()
-    assert world.told == [
-        "Nobody gets the digest of hdx and 1 more: set NOTIFY_MAIL_TO, or the environment variable NOTIFY_WEBHOOK."
-    ]
+    hours = []
+    for hour in range(-2, 30):
+        world.told.clear()
+        world.harvest(MORNING + timedelta(hours=hour))
+        if world.told:
+            hours.append(hour)
+            (told,) = world.told
+            assert told == (
+                "Nobody gets the digest of hdx and 1 more: "
+                "set NOTIFY_MAIL_TO, or the environment variable NOTIFY_WEBHOOK."
+            )
+    assert hours == [0, 24]
+    world.write("hdx", ("new", "a"), time="2026-11-27T03:00:00.000Z")
+    world.chosen["NOTIFY_MAIL_TO"] = "ann@example.org"
+    assert len(world.harvest(MORNING + timedelta(days=1, hours=7))) == 1, "what nobody was told is told"
 
 
 def test_a_mistake_is_told_once_and_stops_no_other(world):
@@ -581,7 +594,7 @@ def test_many_nights_with_kills_tell_each_change_once_by_message(world, monkeypa
             time = (now - timedelta(hours=draw.choice((1, 3, 30)))).strftime("%Y-%m-%dT%H:%M:%S.000Z")
             world.write(draw.choice(("hdx", "two")), ("new", name := f"d{len(written)}-"), time=time)
             written[name] = time
-        world.post.refuses = {"DATA": "554 no"} if draw.random() < 0.2 else {}
+        world.post.refuses = {"MAIL": "550 no"} if draw.random() < 0.2 else {}
         with monkeypatch.context() as patched:
             border = draw.choice((*BORDERS, "none"))
             for where, name in ((Outbox, "begin"), (module, "send_all"), (Outbox, "end")):
@@ -600,6 +613,198 @@ def test_many_nights_with_kills_tell_each_change_once_by_message(world, monkeypa
 
 
 # Failing
+
+
+class Judging(Counter):
+    """A mail server that judges what a mail says: by the reply to what it contains; empty for none, and gone."""
+
+    replies: ClassVar[dict[bytes, str]] = {}
+
+    def data(self, _):
+        self.say("354 go on")
+        body = b"".join(iter(self.rfile.readline, b".\r\n"))
+        reply = next((reply for word, reply in self.replies.items() if word in body), "250 taken")
+        if reply in ("", "250 taken"):
+            self.post.mails.append(body)
+        if not reply:
+            self.connection.shutdown(socket.SHUT_RDWR)
+        else:
+            self.say(reply)
+
+
+def judge(world, replies):
+    world.post.server.RequestHandlerClass = type("Judge", (Judging,), {"replies": replies})
+
+
+def subjects(mails):
+    return [mail["Subject"] for mail in mails]
+
+
+def test_one_who_is_refused_makes_nobody_get_it_again(world):
+    world.write("hdx", ("new", "a"))
+    world.post.refuses = {"rcpt TO:<bob@example.org>": "550 no such user"}
+    sent = [len(world.harvest(MORNING + timedelta(minutes=15 * number))) for number in range(4)]
+    assert sent == [1, 0, 0, 0]
+    (told,) = world.told
+    assert told == (
+        f"The mail server {world.post.place} got the daily digest: "
+        "it refuses bob@example.org; the other recipients got the mail."
+    )
+
+
+def test_a_server_that_does_not_answer_gets_it_four_times(world):
+    world.write("hdx", ("new", "a"))
+    judge(world, {b"": ""})
+    sent = [quarter for quarter in range(4 * 48) if world.harvest(MORNING + timedelta(minutes=15 * quarter))]
+    assert [quarter / 4 for quarter in sent] == [0, 1, 5, 21]
+    assert len({(mail["Message-ID"], plain(mail)) for mail in map(read, world.post.mails)}) == 1
+    *again, last = [told.partition("it did not say whether it took the mail. ")[2] for told in world.told]
+    assert again == [
+        f"It is sent again after {hours}, as it may have come." for hours in ("1 hour", "4 hours", "16 hours")
+    ]
+    assert last == ("It counts as told; `scrapy digest hdx --since 2026-11-25T06:00:00Z` sends what changed since.")
+    judge(world, {})
+    world.write("hdx", ("new", "b"), time="2026-11-28T20:00:00.000Z")
+    (mail,) = world.harvest(MORNING + timedelta(days=3))
+    assert mail["Subject"] == "hdx: 1 added (daily digest)"
+
+
+def test_a_process_that_is_always_killed_while_it_sends_is_in_doubt_too(world, monkeypatch):
+    world.write("hdx", ("new", "a"))
+    with monkeypatch.context() as patched:
+        patched.setattr(module, "send_all", _killing(module.send_all, "send", "after send"))
+        for _ in range(3):
+            with pytest.raises(Killed):
+                world.harvest()
+    judge(world, {b"": ""})
+    world.harvest()
+    assert [len(world.post.mails), world.harvest()] == [4, []]
+    assert world.told[-1].endswith("sends what changed since.")
+
+
+def test_what_is_refused_is_sent_with_the_numbers_only(world):
+    world.source("good")
+    world.write("hdx", ("updated", "a", "GTUBE"))
+    world.write("good", ("updated", "b", "Rivers"))
+    judge(world, {b"GTUBE": "554 spam"})
+    (mail,) = world.harvest()
+    assert mail["Subject"] == "2 sources: 2 changed (daily digest)"
+    assert plain(mail).splitlines()[2:] == [
+        "hdx: 1 changed",
+        "",
+        "good: 1 changed",
+        "",
+        "All of them: scrapy changes --since 2026-11-25T06:00:00Z",
+    ]
+    (told,) = world.told
+    assert told == (
+        f"The mail server {world.post.place} did not get the daily digest: it refuses the mail (SMTP 554). "
+        "It is sent with the numbers only."
+    )
+    world.write("good", ("updated", "c", "Lakes"), time="2026-11-26T20:00:00.000Z")
+    assert subjects(world.harvest(MORNING + timedelta(days=1))) == ["good: 1 changed (daily digest)"]
+
+
+def test_what_is_refused_with_the_numbers_only_counts_as_told(world):
+    world.write("hdx", ("updated", "a"))
+    judge(world, {b"": "554 spam"})
+    assert [world.harvest(), world.harvest(MORNING + timedelta(hours=1))] == [[], []]
+    first, second = world.told
+    assert first.endswith("It is sent with the numbers only.")
+    assert second.endswith(
+        "It counts as told; `scrapy digest hdx --since 2026-11-25T06:00:00Z` sends what changed since."
+    )
+
+
+def test_what_is_deferred_for_a_day_is_sent_with_the_numbers_only(world):
+    world.write("hdx", ("updated", "a", "Slow rivers"))
+    judge(world, {b"Slow rivers": "451 later"})
+    hours = [hour for hour in range(0, 48, 12) if world.harvest(MORNING + timedelta(hours=hour), NOTIFY_TIMEOUT="1")]
+    assert hours == [36]
+
+
+def test_a_server_that_is_away_for_a_week_leaves_a_sentence(world):
+    world.write("hdx", ("new", "a"))
+    for day in range(9):
+        world.harvest(MORNING + timedelta(days=day), NOTIFY_SMTP="127.0.0.1:9", NOTIFY_TIMEOUT="0.3")
+    assert len(world.told) == 9
+    assert [told.endswith("The next `scrapy harvest --due` sends it again.") for told in world.told] == [True] * 8 + [
+        False
+    ]
+    assert "It counts as told; `scrapy digest hdx --since" in world.told[-1]
+    assert world.harvest(MORNING + timedelta(days=10)) == []
+
+
+@pytest.mark.parametrize(
+    ("status", "names"), [(400, [True, False]), (413, [True, False]), (404, [True]), (504, [True] * 3)]
+)
+def test_a_webhook_that_refuses(world, monkeypatch, status, names):
+    """Of what was refused for what it says, the numbers come at once; another address may cure 404."""
+    world.chosen["NOTIFY_MAIL_TO"] = ""
+    world.write("hdx", ("updated", "a", "Rivers"))
+    with Hook(status) as hook:
+        monkeypatch.setenv("NOTIFY_WEBHOOK", hook.address)
+        world.harvest(NOTIFY_TIMEOUT="3")
+        assert [bool(told["sources"][0]["first"]) for told in hook.told] == names
+        world.harvest(MORNING + timedelta(minutes=15))
+        assert len(hook.told) == len(names) + (status == 404)
+    assert ("counts as told" in world.told[-1]) == (False in names)
+
+
+def begin_and_kill(world, monkeypatch):
+    """Let the process be killed when the mail server has the digest; return that mail."""
+    with monkeypatch.context() as patched:
+        patched.setattr(Outbox, "end", _killing(Outbox.end, "end", "before end"))
+        with pytest.raises(Killed):
+            world.harvest()
+    return read(world.post.mails[-1])
+
+
+@pytest.mark.parametrize("change", ["zone", "named", "dashboard", "title", "manifest", "off"])
+def test_what_was_begun_is_finished_as_it_was(world, monkeypatch, change):
+    world.source("two")
+    for name in ("hdx", "two"):
+        world.write(name, ("updated", "a", "Rivers"))
+    first = begin_and_kill(world, monkeypatch)
+    if change == "zone":
+        world.source("two", ZURICH)
+    elif change == "title":
+        world.fields("two", "a", "title")
+    elif change == "manifest":
+        (world.output / "hdx" / "manifest.jsonl").unlink()
+    elif change == "off":
+        world.source("two", DIGEST="")
+    if change == "named":
+        world.digests().send(["hdx"])
+    else:
+        world.harvest(MORNING + timedelta(minutes=15), DASHBOARD_URL="https://example.org" * (change == "dashboard"))
+    (again,) = map(read, world.post.mails[1:])
+    assert (again["Message-ID"], again["Subject"], plain(again)) == (
+        first["Message-ID"],
+        first["Subject"],
+        plain(first),
+    )
+    assert world.harvest(MORNING + timedelta(days=1)) == []
+
+
+def test_what_was_begun_for_others_is_not_sent_to_them_nor_lost(world, monkeypatch):
+    world.write("hdx", ("new", "a"))
+    begin_and_kill(world, monkeypatch)
+    world.chosen["NOTIFY_MAIL_TO"] = "carl@example.org"
+    (mail,) = world.harvest(MORNING + timedelta(minutes=15))
+    assert (mail["To"], mail["Subject"]) == ("carl@example.org", "hdx: 1 added (daily digest)")
+
+
+def test_what_is_begun_knows_a_source_by_its_new_name(world, monkeypatch):
+    world.write("hdx", ("new", "a"))
+    first = begin_and_kill(world, monkeypatch)
+    rename(world.jobs, "hdx", "ocha")
+    (world.output / "hdx").rename(world.output / "ocha")
+    world.sources.clear()
+    world.source("ocha")
+    (again,) = world.harvest(MORNING + timedelta(minutes=15))
+    assert again["Message-ID"] == first["Message-ID"]
+    assert world.harvest(MORNING + timedelta(days=1)) == []
 
 
 def test_a_mail_server_that_is_away_is_tried_again_with_the_same(world):

@@ -18,7 +18,7 @@ class Command(ProjectCommand):
     description = (
         "Send what changed in the sources that have a digest, or in those that are named, and was not told yet. "
         "`scrapy harvest --due` does so every day, or week. "
-        "Exit code: 0 sent or printed, or nothing changed, 1 not sent, 3 a source can't be read."
+        "Exit code: 0 sent or printed, or nothing changed, 1 not sent, or not to all, 3 a source can't be read."
     )
 
     def add_options(self, parser: argparse.ArgumentParser) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import re
 import smtplib
@@ -37,11 +38,25 @@ class NotificationError(CrawlersError):
     Args:
         reason: half a sentence, for the log.
         is_temporary: whether a retry may succeed.
+        is_refused: whether it is the letter that was refused, which another one may not be.
+        is_in_doubt: whether the letter may have been delivered nevertheless.
+        is_delivered: whether it was, but not to all.
     """
 
-    def __init__(self, reason: str, *, is_temporary: bool = False) -> None:
+    def __init__(
+        self,
+        reason: str,
+        *,
+        is_temporary: bool = False,
+        is_refused: bool = False,
+        is_in_doubt: bool = False,
+        is_delivered: bool = False,
+    ) -> None:
         super().__init__(reason)
         self.is_temporary = is_temporary
+        self.is_refused = is_refused
+        self.is_in_doubt = is_in_doubt
+        self.is_delivered = is_delivered
 
 
 class Letter(Protocol):
@@ -75,6 +90,7 @@ class Channel(Protocol):
     Attributes:
         kind: ``mail`` or ``webhook``.
         name: what the log calls it; it contains no secret.
+        whom: what tells who gets its letters from others; it contains no secret.
     """
 
     @property
@@ -82,6 +98,9 @@ class Channel(Protocol):
 
     @property
     def name(self) -> str: ...
+
+    @property
+    def whom(self) -> str: ...
 
     def send(self, letter: Letter, timeout: float) -> None:
         """Send a letter.
@@ -101,7 +120,7 @@ def with_retries(send: Callable[[float], None], seconds: float) -> None:
     Raises:
         NotificationError: the last one, or the first that no retry can cure.
     """
-    end = time.monotonic() + seconds
+    end = time.monotonic() + seconds * 0.97  # the last one says why before nobody waits for it any more
     for left in reversed(range(TRIES)):
         try:
             send(max(min(seconds / TRIES, end - time.monotonic()), 0.1))
@@ -165,6 +184,12 @@ def secret(settings: BaseSettings, setting: str) -> tuple[str, str]:
 # The webhook
 
 
+_ADDRESS_OR_TIME = frozenset((401, 403, 404, 405, 407, 408, 410, 421, 425, 429))
+"""Statuses that say nothing of what was posted (RFC 9110, 15.5): another address, secret or hour may cure them."""
+_IN_DOUBT = frozenset((500, 502, 504))
+"""Statuses of a server that failed when it may have read the post (RFC 9110, 15.6)."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Webhook:
     """The channel that posts a letter as JSON to an address.
@@ -200,6 +225,10 @@ class Webhook:
     def name(self) -> str:
         return f"the webhook at {urlsplit(self.address).hostname}"
 
+    @property
+    def whom(self) -> str:
+        return hashlib.sha256(self.address.encode()).hexdigest()
+
     def send(self, letter: Letter, timeout: float) -> None:
         """Post a letter.
 
@@ -212,11 +241,14 @@ class Webhook:
             with self._opener().open(request, timeout=timeout) as answer:
                 _check_status(answer.status)
         except HTTPException as error:
-            raise NotificationError(f"it does not speak HTTP ({type(error).__name__})", is_temporary=True) from None
+            reason = f"it does not speak HTTP ({type(error).__name__})"
+            raise NotificationError(reason, is_temporary=True, is_in_doubt=True) from None
         except URLError as error:
             raise connection_error(error.reason if isinstance(error.reason, OSError) else error) from None
-        except OSError as error:
-            raise connection_error(error) from None
+        except OSError as error:  # it has the request
+            doubt = connection_error(error)
+            doubt.is_in_doubt = True
+            raise doubt from None
         except ValueError:  # an invalid name of a proxy, for example
             raise NotificationError("its name can't be resolved") from None
 
@@ -234,7 +266,12 @@ def _check_status(status: int) -> None:
         return
     if 300 <= status < 400:
         raise NotificationError(f"it redirects (HTTP {status}), which is not followed: configure its target")
-    raise NotificationError(f"it answered HTTP {status}", is_temporary=status == 429 or status >= 500)
+    raise NotificationError(
+        f"it answered HTTP {status}",
+        is_temporary=status == 429 or status >= 500,
+        is_refused=400 <= status < 500 and status not in _ADDRESS_OR_TIME,
+        is_in_doubt=status in _IN_DOUBT,
+    )
 
 
 def _check(name: str, address: str) -> None:
@@ -301,6 +338,10 @@ class Mail:
     @property
     def name(self) -> str:
         return f"the mail server {self.server.host}:{self.server.port}"
+
+    @property
+    def whom(self) -> str:
+        return ", ".join(self.to)
 
     def send(self, letter: Letter, timeout: float) -> None:
         """Send a letter.
@@ -400,6 +441,10 @@ class Server:
         except smtplib.SMTPRecipientsRefused as error:
             codes = {code for code, _ in error.recipients.values()}
             raise _refused("it refuses all recipients", max(codes)) from None
+        except smtplib.SMTPDataError as error:
+            refused = _refused("it refuses the mail", error.smtp_code)
+            refused.is_refused = error.smtp_code >= 400
+            raise refused from None
         except smtplib.SMTPAuthenticationError as error:
             raise _refused("it refuses the login", error.smtp_code) from None
         except smtplib.SMTPResponseException as error:
@@ -424,7 +469,8 @@ class Server:
         finally:
             connection.close()
         if refused:
-            raise NotificationError(f"it refuses {', '.join(sorted(refused))}; the other recipients got the mail")
+            who = ", ".join(sorted(refused))
+            raise NotificationError(f"it refuses {who}; the other recipients got the mail", is_delivered=True)
 
     def _connect(self, timeout: float) -> smtplib.SMTP:
         if self.scheme == "smtps":
@@ -466,6 +512,21 @@ class _Bounded(smtplib.SMTP):
             return super().getreply()
         finally:
             self._left = self.file.left if self.file else 0
+
+    def data(self, msg: Any) -> tuple[int, bytes]:
+        """Give the server the mail, once: a reply that does not come leaves in doubt whether it has it (RFC 1047).
+
+        Raises:
+            NotificationError: the connection broke, or the reply took too long.
+        """
+        try:
+            return super().data(msg)
+        except smtplib.SMTPServerDisconnected:
+            pass
+        except OSError as error:
+            if isinstance(error, smtplib.SMTPException):
+                raise
+        raise NotificationError("it did not say whether it took the mail", is_in_doubt=True)
 
 
 class _BoundedSSL(_Bounded, smtplib.SMTP_SSL):

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import socket
 from contextlib import closing, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from datetime import datetime, tzinfo
 from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -12,18 +13,17 @@ from crawlers.exceptions import CrawlersError
 from crawlers.records import moment
 from crawlers.safety.redact import safe_line
 from crawlers.store.figures.tally import GROUPS, Tally
+from crawlers.store.history import Place
 from crawlers.store.index.database import connect, readable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
-    from datetime import datetime, tzinfo
     from pathlib import Path
 
     from jinja2 import Environment
 
     from crawlers.operate.notify.outbox import Told
     from crawlers.store.figures.tally import Became
-    from crawlers.store.history import Place
 
 SHOWN = 20
 """Datasets of a source that are named in each group."""
@@ -170,6 +170,11 @@ class Digest:
         yield ""
 
     @property
+    def short(self) -> Digest:
+        """Return the digest without anything that a portal wrote: the numbers only."""
+        return replace(self, changes=[replace(one, first={group: [] for group in GROUPS}) for one in self.changes])
+
+    @property
     def rest(self) -> tuple[str, str] | None:
         """Return which datasets a command lists, and the command; ``None`` if all are named, or it lists none."""
         short = [one for one in self.changes if not one.is_whole]
@@ -243,19 +248,18 @@ class Reader:
     output: Path
     dashboard: str = ""
 
-    def changes(self, source: str, told: Told, until: Place | None = None, shown: int = SHOWN) -> Changes:
+    def changes(self, source: str, told: Told, shown: int = SHOWN) -> Changes:
         """Return what changed in a source.
 
         Args:
             told: what was told before.
-            until: where in the manifest it ends; by default at its end.
             shown: how many datasets of each group are named, at most.
 
         Raises:
             OutputError: the manifest can't be read.
         """
         since = moment.written(told.time, "milliseconds")
-        with Tally(self.output / source, told.place, since, until) as tally:
+        with Tally(self.output / source, told.place, since) as tally:
             first = {group: [self._entry(source, one) for one in tally.first(group, shown)] for group in GROUPS}
             return Changes(source, tally.counts, first, self._address(source), tally.end, tally.listed, tally.damage)
 

@@ -115,7 +115,7 @@ class Notifications:
             if self.prometheus:
                 self.prometheus.write(report)
         except NotificationError as error:
-            failures = [(self.prometheus, str(error))]
+            failures = [(self.prometheus, error)]
         notice = Notice(report, folder, failures_before(report, folder, self.verdicts) if self.channels else Failures())
         is_news = report["verdict"] in self.verdicts or notice.has_recovered or (self.flaws and notice.new_flaws)
         channels = self.channels if is_news else ()
@@ -133,15 +133,16 @@ def notify(settings: BaseSettings, report: dict[str, Any], folder: Path) -> list
     return Notifications.from_settings(settings).send(report, folder)
 
 
-def send_all(channels: Sequence[Channel], letter: Letter, seconds: float) -> list[tuple[Channel, str]]:
+def send_all(channels: Sequence[Channel], letter: Letter, seconds: float) -> list[tuple[Channel, NotificationError]]:
     """Use all channels in parallel; return those that failed or took too long, each with the reason."""
-    failures = dict.fromkeys(channels, f"it was not done within {seconds:g} s")
+    late = NotificationError(f"it was not done within {seconds:g} s", is_in_doubt=True)
+    failures = dict.fromkeys(channels, late)
 
     def send(channel: Channel) -> None:
         try:
             with_retries(lambda timeout: channel.send(letter, timeout), seconds)
         except NotificationError as error:
-            failures[channel] = str(error)
+            failures[channel] = error
         else:
             del failures[channel]
 

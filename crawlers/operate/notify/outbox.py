@@ -1,8 +1,8 @@
 """What digests have told to whom, and the one that is being sent: JOBS_DIR/.digests/outbox.json.
 
-A digest is noted before it is sent, with what it covers, and again once it was delivered. So none is lost, whenever
-the process is killed; one that was killed between delivery and the second note is sent again, the same, with the same
-Message-ID: nobody but the mail server knows that it has it (RFC 5321, 6.1; RFC 1047).
+A digest is noted before it is sent, whole, with what it covers, and again once it was delivered. So none is lost,
+whenever the process is killed; one that was killed between delivery and the second note is sent again, the same, with
+the same Message-ID: nobody but the mail server knows that it has it (RFC 5321, 6.1; RFC 1047).
 """
 
 from __future__ import annotations
@@ -12,7 +12,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from zoneinfo import ZoneInfo
 
+import msgspec
+
+from crawlers.operate.notify.digest import Digest
 from crawlers.records import moment
 from crawlers.safety import inside, locks, strict_json
 from crawlers.store.history import Place
@@ -51,15 +55,42 @@ class Told(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Begun:
-    """A digest that was being sent.
+    """A digest that is being sent; what is sent again is what stands here, whatever was changed meanwhile.
 
     Args:
-        id: its own.
         sources: up to where it tells of each.
+        whom: those who get it, as their channel says it.
+        doubts: how often it was sent without an answer, this time included.
+        tried: when there was no answer last.
     """
 
-    id: str
+    digest: Digest
     sources: dict[str, Told]
+    whom: str
+    doubts: int = 0
+    tried: datetime | None = None
+
+    @classmethod
+    def parse(cls, given: Any) -> Self | None:
+        """Return what a file says; ``None`` if it says nothing that can be read."""
+        found = _table(given)
+        ends = ((source, Told.parse(told)) for source, told in _table(found.get("sources")).items())
+        doubts, tried = found.get("doubts"), moment.moment(found.get("tried"))
+        try:
+            digest = msgspec.convert(found.get("digest"), Digest, dec_hook=lambda _, name: ZoneInfo(name))
+        except (msgspec.ValidationError, KeyError):  # the zone is not known
+            return None
+        sources = {source: told for source, told in ends if told}
+        return cls(digest, sources, str(found.get("whom")), doubts if isinstance(doubts, int) else 0, tried)
+
+    def fields(self) -> dict[str, Any]:
+        return {
+            "sources": {name: told.fields() for name, told in self.sources.items()},
+            "whom": self.whom,
+            "doubts": self.doubts,
+            "tried": self.tried and moment.written(self.tried),
+            "digest": msgspec.to_builtins(self.digest, enc_hook=str),
+        }
 
 
 @dataclass(slots=True)
@@ -112,12 +143,8 @@ class Outbox:
         return Told.parse(self.told.get(kind, {}).get(source))
 
     def unfinished(self, kind: str) -> list[Begun]:
-        """Return the digests that were being sent when a process was killed."""
-        found = []
-        for name, sources in self.begun.get(kind, {}).items():
-            ends = ((source, Told.parse(given)) for source, given in _table(sources).items())
-            found.append(Begun(name, {source: told for source, told in ends if told}))
-        return found
+        """Return the digests that were being sent when a process was killed, or that were not delivered."""
+        return [begun for given in self.begun.get(kind, {}).values() if (begun := Begun.parse(given))]
 
     def begin(self, kind: str, begun: Begun) -> None:
         """Note that a digest is being sent.
@@ -125,7 +152,7 @@ class Outbox:
         Raises:
             OSError: it can't be written.
         """
-        self.begun.setdefault(kind, {})[begun.id] = {name: told.fields() for name, told in begun.sources.items()}
+        self.begun.setdefault(kind, {})[begun.digest.id] = begun.fields()
         self._write()
 
     def end(self, kind: str, name: str, told: Mapping[str, Told] | None = None) -> None:
@@ -156,7 +183,8 @@ class Outbox:
         Raises:
             OSError: it can't be written.
         """
-        begun = [sources for digests in self.begun.values() for sources in map(_table, digests.values())]
+        digests = [_table(one) for digests in self.begun.values() for one in digests.values()]
+        begun = [_table(one.get("sources")) for one in digests]
         for sources in (*self.told.values(), *begun):
             if old in sources:
                 sources[new] = sources.pop(old)

@@ -5,7 +5,7 @@ The lines go into a temporary database on disk: a source may have changed by mil
 
 from __future__ import annotations
 
-from itertools import islice, takewhile
+from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple, Self
 
 from crawlers.exceptions import OutputError
@@ -75,7 +75,6 @@ class Tally:
         folder: the source's.
         place: where in the manifest it begins.
         since: from when, in UTC, if the manifest has another line there.
-        until: where it ends; by default at the manifest's end.
 
     Attributes:
         counts: the datasets of each group that has some.
@@ -87,12 +86,12 @@ class Tally:
         OutputError: the manifest can't be read.
     """
 
-    def __init__(self, folder: Path, place: history.Place, since: str, until: history.Place | None = None) -> None:
+    def __init__(self, folder: Path, place: history.Place, since: str) -> None:
         self.end, self.damage = place, ""
         self.db = sqlite.temporary(_LINES)
         self.bodies: history.Bodies | None = None
         try:
-            self._fill(history.after(folder, place, since), until)
+            self._fill(history.after(folder, place, since))
             self.counts: dict[str, int] = dict(self.db.execute(_COUNTS))
             self.listed: int = self.db.execute(_LISTED).fetchone()[0]
             self.bodies = history.Bodies(folder) if self.counts else None
@@ -113,9 +112,8 @@ class Tally:
         if self.bodies:
             self.bodies.versions.close()
 
-    def _fill(self, found: Iterator[tuple[history.Place, history.Version | None]], until: history.Place | None) -> None:
-        ours = takewhile(lambda each: until is None or each[0].end <= until.end, found)
-        while some := list(islice(ours, _SOME)):
+    def _fill(self, found: Iterator[tuple[history.Place, history.Version | None]]) -> None:
+        while some := list(islice(found, _SOME)):
             self.db.executemany(_LINE, (_row(version) for _, version in some if version))
             self.end = some[-1][0]
         self.db.executescript(_GROUPED)
