@@ -789,10 +789,24 @@ def test_what_was_begun_is_finished_as_it_was(world, monkeypatch, change):
 
 def test_what_was_begun_for_others_is_not_sent_to_them_nor_lost(world, monkeypatch):
     world.write("hdx", ("new", "a"))
-    begin_and_kill(world, monkeypatch)
+    first = begin_and_kill(world, monkeypatch)
     world.chosen["NOTIFY_MAIL_TO"] = "carl@example.org"
     (mail,) = world.harvest(MORNING + timedelta(minutes=15))
     assert (mail["To"], mail["Subject"]) == ("carl@example.org", "hdx: 1 added (daily digest)")
+    assert mail["Message-ID"] != first["Message-ID"]
+
+
+def test_what_was_begun_for_some_goes_to_them_if_others_get_one_of_its_sources_now(world, monkeypatch):
+    del world.chosen["NOTIFY_MAIL_TO"]
+    for name in ("hdx", "two"):
+        world.source(name, NOTIFY_MAIL_TO=["ann@example.org"])
+        world.write(name, ("new", "a"))
+    begin_and_kill(world, monkeypatch)
+    world.source("hdx", NOTIFY_MAIL_TO=["carl@example.org"])
+    mails = world.harvest(MORNING + timedelta(minutes=15))
+    assert [(mail["To"], mail["Subject"]) for mail in mails] == [
+        ("ann@example.org", "2 sources: 2 added (daily digest)")
+    ]
 
 
 def test_what_is_begun_knows_a_source_by_its_new_name(world, monkeypatch):
