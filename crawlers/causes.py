@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import tomllib
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -52,12 +53,13 @@ class Cause(NamedTuple):
         return f"{self.meaning} {self.advice}".strip()
 
 
-def of_run(report: Mapping[str, Any]) -> list[Cause]:
+def of_run(report: Mapping[str, Any], *, is_listed: bool = True) -> list[Cause]:
     """Return why a run is not complete: what decided it first, then the kinds of its errors, the most frequent first.
 
     Args:
-        report: what is in runs/<run>.json; of it, ``source``, ``spider``, ``run``, ``verdict``, ``finish_reason`` and
-            ``errors`` are read.
+        report: what is in runs/<run>.json, or what is left of it; of it, ``source``, ``spider``, ``arguments``,
+            ``run``, ``verdict``, ``finish_reason``, ``errors`` and ``published`` are read.
+        is_listed: whether sources.toml has the source: else commands about its table do not help.
 
     >>> report = {"source": "town", "verdict": "incomplete", "errors": {"http": 40, "shrink": 1, "broken_link": 9}}
     >>> [(cause.kind, cause.lines, cause.command) for cause in of_run(report)]
@@ -66,22 +68,34 @@ def of_run(report: Mapping[str, Any]) -> list[Cause]:
     (['unexplained'], [])
     """
     verdict, reason = report.get("verdict"), str(report.get("finish_reason") or "")
-    errors = report.get("errors") or {}
+    given = report.get("errors")
+    errors = {kind: n for kind, n in given.items() if isinstance(n, int)} if isinstance(given, dict) else {}
     if verdict in _SUCCESSFUL or verdict is None:
         return []
     if reason.startswith("not started"):
-        return [_cause("not_started", 0, report)]
+        return [_cause("not_started", 0, report, is_listed=is_listed)]
     found = sorted((kind for kind in errors if kind not in FINDINGS), key=lambda kind: (-errors[kind], kind))
     found.sort(key=lambda kind: not _TEXTS.get(kind, {}).get("decides"))
-    if verdict in ("blocked", "interrupted"):
-        first = "crashed" if reason == "died" else str(verdict)
-        found = [first, *(kind for kind in found if kind != first)]
-    return [_cause(kind, errors.get(kind, 0), report) for kind in found or ("unexplained",)]
+    if verdict in ("blocked", "interrupted") and not (found and _TEXTS.get(found[0], {}).get("decides")):
+        found.insert(0, "crashed" if reason == "died" else str(verdict))
+    return [_cause(kind, errors.get(kind, 0), report, is_listed=is_listed) for kind in found or ("unexplained",)]
 
 
-def _cause(kind: str, lines: int, report: Mapping[str, Any]) -> Cause:
+def _cause(kind: str, lines: int, report: Mapping[str, Any], *, is_listed: bool) -> Cause:
     """Return a cause; of a kind of another version only its name."""
     texts = _TEXTS.get(kind, {"meaning": "", "advice": ""})
     about = {name: report.get(name) or name.upper() for name in ("source", "spider", "run")}
-    advice, command = with_command(texts["advice"]), texts.get("command", "").format_map(about)
-    return Cause(kind, lines, texts["meaning"], advice, with_command(command))
+    command = texts.get("command", "").format_map(about)
+    if not is_listed and command.startswith(("scrapy harvest ", "scrapy sources ")):
+        accepts = f" -s ACCEPT_SHRINK={about['run']}" if kind == "shrink" else ""
+        command = "" if command.startswith("scrapy sources validate") else _crawl(report, accepts)
+    return Cause(kind, lines, texts["meaning"], with_command(texts["advice"]), with_command(command))
+
+
+def _crawl(report: Mapping[str, Any], more: str) -> str:
+    """Return the command that crawled a source that is not in sources.toml; empty if none did, as of a publish."""
+    given, spider = report.get("arguments"), report.get("spider")
+    if not (isinstance(given, dict) and spider) or "published" in report:
+        return ""
+    words = (f"-a {shlex.quote(f'{name}={value}')}" for name, value in given.items())
+    return " ".join(("scrapy crawl", str(spider), *words)) + more

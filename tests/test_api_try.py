@@ -24,6 +24,8 @@ def home(tmp_path, monkeypatch):
     assert 'size = "size"' in EXAMPLE
     (folder / "rivers.toml").write_text(EXAMPLE.replace('size = "size"', 'size = "bytes"'), encoding="utf-8")
     monkeypatch.setenv("CRAWLERS_HOME", str(tmp_path))
+    for known in (kind.reader, kind.volatile):
+        known.cache_clear()  # of another test's declaration of that name
     return tmp_path
 
 

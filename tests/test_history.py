@@ -21,12 +21,19 @@ import jsonpatch
 import pytest
 from lxml import etree
 
+from crawlers.operate.changes import FORMATS, Changes
 from crawlers.safety.locks import LOCK, take
+from crawlers.safety.logs import Terminal
 from crawlers.store.export.folder import write
-from crawlers.store.history import Bodies
+from crawlers.store.figures.changes import Kept
+from crawlers.store.history import Bodies, of_dataset
+from crawlers.store.index import catch_up
+from crawlers.store.index.database import connect
 from crawlers.store.versions import FILE
+from tests import forked, waiting
 from tests.conftest import FAST, ROOT, json_lines, scrapy
 from tests.portal.portal import Portal
+from tests.test_api_aliases import Rivers
 from tests.waiting import HANG
 
 DAYS = ("2024-11-20", "2024-11-21", "2024-11-22")
@@ -207,12 +214,71 @@ def test_what_can_not_be_compared_is_told_in_a_sentence(whole: Nights) -> None:
     assert "has no other version before 2024-11-20T03" in whole.refused("diff", "hdx", alone)
     assert "has no other version before 2024-11-22T03" in whole.refused("diff", "hdx", whole.ids[2])  # it came back
     refused = whole.refused("diff", "hdx", whole.ids[0], "--from", "2024-11-22T12:00Z", "--to", DAYS[0])
-    assert refused.startswith("--from is the version of 2024-11-22T03")
+    assert (
+        refused == "--from 2024-11-22T12:00Z is after --to 2024-11-20: what is compared is older than what it became."
+    )
+    assert "--from 2024-11-22 is after" in whole.refused(
+        "diff", "hdx", whole.ids[0], "--from", DAYS[2], "--to", DAYS[1]
+    )
     assert "has no source 'hxd'. Did you mean hdx?" in whole.refused("history", "hxd", alone)
     assert "has no dataset 'x y'" in whole.refused("history", "hdx", "x y")
     shared = next(one for one in "0123456789abcdef" if sum(line["dataset_id"][0] == one for line in other) > 9)
     assert "is not one dataset of hdx but" in whole.refused("show", "hdx", shared)
     assert whole.refused("show", "hdx").startswith("scrapy show takes: SOURCE DATASET")
+
+
+def test_versions_are_in_the_order_of_writing_whatever_the_clock_said(nights: Nights) -> None:
+    _move(nights.output / "hdx" / "manifest.jsonl", "2020-01-01")
+    one = nights.ids[0]
+    said = nights.lines("diff", "hdx", one)
+    assert [said[0][:18], said[1][:18]] == ["--- 2024-11-21T03:", "+++ 2020-01-01T03:"]
+    assert "    + Streams" in said
+    assert "Title: Streams" in nights.lines("show", "hdx", one)
+
+
+def test_a_name_is_that_of_the_dataset_that_has_it_now(nights: Nights) -> None:
+    """Of a withdrawn one and of one that is called otherwise now, a name is told only if no other has it."""
+    one, two, three, four = nights.ids
+    manifest = nights.output / "hdx" / "manifest.jsonl"
+    last = {line["dataset_id"]: line for line in json_lines(manifest) if line["kind"] == "dataset"}
+    first = next(line for line in json_lines(manifest) if line["dataset_id"] == two)["dataset_name"]
+
+    def append(dataset_id: str, **more: str) -> None:
+        with manifest.open("a") as file:
+            file.write(json.dumps(last[dataset_id] | more) + "\n")
+
+    def found(given: str) -> str:
+        return of_dataset(nights.output / "hdx", given)[-1].key[1]
+
+    assert found(first) == two  # its former name, which no other has
+    append(four, dataset_name=first)
+    assert found(first) == four
+    assert found(first[:-1]) == four
+    append(four, status="withdrawn", reason="gone")
+    assert found(last[one]["dataset_name"]) == one
+    append(one, dataset_name=first)
+    assert found(first) == one
+    append(three, dataset_name=first)
+    refused = nights.refused("history", "hdx", first)
+    assert refused.startswith(f"{first!r} is not one dataset of hdx but 2: ")
+    assert {*re.split(r"[ ,.]+", refused)} >= {one, three}
+    for dataset_id in (one, three):
+        append(dataset_id, dataset_name=first, status="withdrawn", reason="gone")
+    assert " is not one dataset of hdx but " in nights.refused("history", "hdx", first)
+    assert found(two) == two
+
+
+def test_an_archive_has_no_versions_of_datasets(tmp_path: Path) -> None:
+    nights = Nights(tmp_path / "output")
+    folder = nights.output / "archive-of-towns"
+    folder.mkdir(parents=True)
+    for name in ("captures.jsonl", "manifest.jsonl"):
+        (folder / name).touch()
+    for command in ("history", "show", "diff"):
+        assert nights.refused(command, "archive-of-towns", "d0") == (
+            "archive-of-towns is an archive of files, whose versions `scrapy archive get NAME --at DATE` takes out: "
+            "the datasets are those of the source that it is of."
+        )
 
 
 def test_a_version_from_before_says_that_its_bytes_are_not_kept(nights: Nights) -> None:
@@ -241,6 +307,8 @@ def test_what_changed_since_a_moment(whole: Nights) -> None:
     assert len(only) == 20
     several = whole.lines("changes", "--since", DAYS[1], "--status", "restored, withdrawn")
     assert [row.split("  ")[2].strip() for row in several[:-1]] == ["restored", "withdrawn"]
+    twice = whole.lines("changes", "--since", DAYS[1], "--status", "restored,restored")
+    assert twice[1:] == ["1 change: 1 restored"]
     assert whole.lines("changes", "--since", "2024-11-23") == ["No dataset changed."]
     assert whole.lines("changes", "--since", "2024-11-23", "--format", "json") == ["[]"]
     assert "'gone' is not a status" in whole.refused("changes", "--status", "gone")
@@ -258,6 +326,57 @@ def test_changes_as_csv_and_as_markdown_run_nothing(whole: Nights) -> None:
     assert len(markdown) == 2 + 7 + 2
     assert any("| updated | Streams | title, description |" in row for row in markdown)
     assert markdown[-1].startswith("7 changes: 5 updated")
+
+
+def test_csv_on_a_terminal_shows_no_end_of_line(whole: Nights) -> None:
+    catch_up(whole.output, print)
+    shown = io.StringIO()
+    with connect(whole.output) as db, Kept(whole.output) as kept:
+        FORMATS["csv"](Changes(db, kept, {"hdx": DAYS[1]}, ["restored"]), Terminal(shown))  # type: ignore[arg-type]
+    db.close()
+    heading, row, *rest = shown.getvalue().split("\n")
+    assert (heading.split(",")[0], row.split(",")[1:3], rest) == ("time", ["hdx", whole.ids[2]], [""])
+    assert "\\" not in shown.getvalue()
+
+
+def test_few_files_are_open_whatever_the_number_of_sources(whole: Nights, tmp_path: Path) -> None:
+    for number in range(40):
+        (tmp_path / f"s{number}").mkdir()
+        for name in ("manifest.jsonl", FILE):
+            shutil.copy(whole.copies[2] / name, tmp_path / f"s{number}" / name)
+    catch_up(tmp_path, print)
+    since = dict.fromkeys((f"s{number}" for number in range(40)), DAYS[1])
+    descriptors = Path("/proc/self/fd")
+    with connect(tmp_path) as db, Kept(tmp_path) as kept:
+        before = len([*descriptors.iterdir()])
+        found = Changes(db, kept, since, ["new", "updated", "withdrawn"])
+        rows = [(row["fields"], len([*descriptors.iterdir()])) for row in found]
+    db.close()
+    assert len(rows) == 40 * 6
+    assert sum(bool(fields) for fields, _ in rows) == 40 * 5
+    assert max(count for _, count in rows) - before <= 30
+
+
+def test_a_wrong_time_zone_is_told_and_stops_no_other_source(nights: Nights) -> None:
+    shutil.copytree(nights.output / "hdx", nights.output / "other")
+    table = '[{}]\nspider = "hdx"\nschedule = "daily"\ntimezone = "{}"\n'
+    listed = table.format("hdx", "Mars/North") + table.format("other", "America/New_York")
+    (nights.output.parent / "sources.toml").write_text(listed)
+    for words in ((), ("--since", DAYS[1])):
+        ran = nights.run("changes", *words)
+        assert ran.returncode == 3
+        (told,) = ran.stderr.splitlines()
+        assert told.startswith("[hdx]: timezone: 'Mars/North' is not a time zone.")
+        assert told.endswith(" Until that is right, its days are those of UTC.")
+    counts = [sum(f"  {name}  " in line for line in ran.stdout.splitlines()) for name in ("hdx", "other")]
+    assert counts == [7, 3]  # the second night began before midnight there
+    one = nights.ids[0]
+    assert len(nights.lines("changes", "--since", "2024-11-21T00:00Z")) == 15
+    assert "Title: =Rivers[2J" in nights.lines("show", "hdx", one, "--at", f"{DAYS[1]}T05:00+01:00")
+    assert "is not a time zone" in nights.refused("show", "hdx", one, "--at", DAYS[1])
+    (nights.output.parent / "sources.toml").write_text("[hdx\n")
+    assert "is not TOML" in nights.refused("changes")
+    assert len(nights.lines("changes", "--since", "2024-11-21T00:00Z")) == 15
 
 
 def test_changes_as_a_feed(whole: Nights) -> None:
@@ -335,6 +454,29 @@ def test_a_dataset_with_another_id_has_both_documents(nights: Nights, tmp_path: 
     nights.lines("export", "hdx", "--at", "2999-01-01", "--format", "folder", "-o", str(into))
     assert content(into) == content(nights.output / "hdx")
     assert content(into).keys() > content(nights.copies[2]).keys()
+    assert Nights(tmp_path / "output").lines("verify", "hdx")[1].split()[-4:] == ["0"] * 4
+    shutil.copytree(into, tmp_path / "then" / "hdx")
+    assert Nights(tmp_path / "then").lines("verify", "hdx")[1].split()[-4:] == ["0"] * 4
+
+
+def test_a_dataset_that_a_crawl_renamed_has_both_documents(
+    tmp_path: Path, output: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CRAWLERS_HOME", str(tmp_path))
+    rivers = Rivers(tmp_path, output)
+    with rivers.site:
+        rivers.crawl()
+        rivers.rename(4, "elbe")
+        rivers.crawl()
+    into = tmp_path / "then" / "rivers"
+    now = Nights(output)
+    assert now.lines("verify")[1].split()[0] == "rivers"
+    now.lines("export", "rivers", "--at", "2999-01-01", "--format", "folder", "-o", str(into))
+    assert content(into) == content(output / "rivers")
+    assert {"datasets/d04.json", "datasets/elbe.json"} < content(into).keys()
+    then = Nights(tmp_path / "then")
+    assert then.lines("verify")[1].split()[-4:] == ["0"] * 4
+    assert then.lines("show", "rivers", "d04")[0].startswith("rivers/d04: withdrawn (renamed) ")
 
 
 def test_a_folder_whose_bytes_are_not_kept_is_refused_or_partial(nights: Nights, tmp_path: Path) -> None:
@@ -393,10 +535,42 @@ def test_a_killed_export_leaves_no_folder(
         os._exit(0)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 9
     monkeypatch.undo()
-    assert [path.name for path in tmp_path.iterdir()] == [".then.exporting"]
+    assert {path.name for path in tmp_path.iterdir()} == {".then.exporting", ".then.lock"}
     assert write(folder, until, tmp_path / "then").lacking == []
     assert content(tmp_path / "then") == content(whole.copies[1])
     assert [path.name for path in tmp_path.iterdir()] == ["then"]
+
+
+def test_of_two_exports_at_once_one_is_whole_and_the_other_is_refused(
+    whole: Nights, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The second one comes when the first has written half."""
+    folder, until = whole.output / "hdx", f"{DAYS[1]}T23:59:59.999Z"
+    words = ("export", "hdx", "--at", DAYS[1], "--format", "folder", "-o", str(tmp_path / "then"))
+    given = (f"-sOUTPUT_DIR={whole.output}", f"-sSOURCES_FILE={tmp_path / 'none'}")
+    body, read = Bodies.body, iter(range(100))
+    others: list[subprocess.Popen[str]] = []
+
+    def interrupted(self: Bodies, version: Any) -> bytes | None:
+        if next(read) == 40:
+            command = [sys.executable, "-m", "scrapy", words[0], *given, *words[1:]]
+            pipes = dict.fromkeys(("stdout", "stderr"), subprocess.PIPE)
+            others.append(forked.Popen(command, cwd=ROOT, text=True, **pipes))
+            waiting.until(lambda: is_waiting(others[0].pid), unless=lambda: others[0].poll() is not None)
+        return body(self, version)
+
+    monkeypatch.setattr(Bodies, "body", interrupted)
+    assert write(folder, until, tmp_path / "then").lacking == []
+    said, told = others[0].communicate(timeout=HANG)
+    assert (others[0].returncode, said) == (1, "")
+    assert told.strip() == f"{tmp_path / 'then'} is not an empty folder: name another with -o FOLDER."
+    assert content(tmp_path / "then") == content(whole.copies[1])
+    assert [path.name for path in tmp_path.iterdir()] == ["then"]
+
+
+def is_waiting(pid: int) -> bool:
+    """Return whether a process waits for a lock."""
+    return bool(re.search(rf"-> FLOCK .* {pid} ", Path("/proc/locks").read_text()))
 
 
 # Pruning
@@ -424,6 +598,21 @@ def test_versions_are_pruned_by_their_age(nights: Nights) -> None:
     with open(held):  # noqa: PTH123 -- a descriptor
         busy = nights.refused("versions", "prune", "hdx", "--days", "5")
     assert "another crawl is writing into" in busy
+
+
+def test_a_damaged_file_is_not_pruned(nights: Nights) -> None:
+    file = nights.output / "hdx" / FILE
+    shutil.copytree(nights.output / "hdx", nights.output / "other")
+    for body in (b"no database" * 1_000, file.read_bytes()[: file.stat().st_size // 2]):
+        for name in (f"{FILE}-wal", f"{FILE}-shm"):
+            (file.parent / name).unlink(missing_ok=True)
+        file.write_bytes(body)
+        for more in ((), ("--dry-run",)):
+            ran = nights.run("versions", "prune", "--all", "--days", "5", *more)
+            assert ran.returncode == 1
+            assert re.match(r"hdx: .*versions\.sqlite (can't be read|is damaged) \(", ran.stderr)
+            assert ran.stdout.startswith("other: 0 versions ")
+        assert file.read_bytes() == body
 
 
 def test_what_versions_take_is_said(nights: Nights) -> None:

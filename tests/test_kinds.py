@@ -214,7 +214,7 @@ def _assigned(tree):
 HTMLS_OWN = ("operate/learn/", "operate/pages.py", "operate/sources/learn_rules.py")
 OTHER_THINGS = ("archive/", "components/browser/", "operate/commands/report.py", "records/html_page.py", "records/rdf/")
 OTHER_THINGS += ("records/xml/", "store/export/dcat.py", "store/export/output.py", "ecosystem/", "fields.py")
-OTHER_THINGS += ("items.py",)
+OTHER_THINGS += ("items.py", "operate/atom.py", "operate/notify/channels.py")
 """Where such a name is that of a format, of a prefix, or of CKAN itself."""
 
 

@@ -571,6 +571,14 @@ def test_what_to_do_goes_by_the_cause_and_not_by_the_verdict(tmp_path):
     assert told("blocked", blocked=1, timeout=9) == (ADVICE["blocked"], None)
     assert told("failed", no_datasets=1) == (ADVICE["no_datasets"], "scrapy sources validate kyoto")
     assert told("failed")[1] == "scrapy jobs show kyoto"
+    assert told("interrupted", blocked=1, http=9) == (ADVICE["blocked"], None)
+    assert told("interrupted", http=9)[1] == "scrapy harvest kyoto"
+    damaged = Notice({**_report("failed"), "errors": {"http": None}}, tmp_path)
+    assert (damaged.advice, Notice({**_report("failed"), "errors": ["http"]}, tmp_path).advice) == (damaged.advice,) * 2
+    alone = {**_report("incomplete"), "errors": {"shrink": 1}, "run": "20261120T030000Z", "arguments": {"q": "a b"}}
+    command = Notice(alone | {"spider": "ckan"}, tmp_path, is_listed=False).command
+    assert command == "scrapy crawl ckan -a 'q=a b' -s ACCEPT_SHRINK=20261120T030000Z"
+    assert Notice(alone | {"published": {}, "errors": {"http": 1}}, tmp_path, is_listed=False).command in (None, "")
     assert Notice(_report("complete"), tmp_path).advice is None
     mail = body(Notice({**_report("blocked"), "errors": {"blocked": 1}}, tmp_path))
     assert (mail.count(ADVICE["blocked"]), "again" in mail) == (2, False)

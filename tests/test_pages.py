@@ -351,12 +351,12 @@ def test_what_runs_is_live(house, chromium):
         for page, path in ((overview, ""), (sources, "sources")):
             page.goto(house.url + path)
             page.evaluate("window.same = true")
-            page.get_by_text("30 of 120").first.wait_for()
+            page.locator("[data-renew], table, p").get_by_text("30 of 120").locator("visible=true").first.wait_for()
             for word in ("1.50 requests/s", "waits 60 s: HTTP 429"):
                 assert page.get_by_text(word).first.is_visible()
         write(listed=60)
         for page in (overview, sources):
-            page.get_by_text("60 of 120").first.wait_for()
+            page.locator("[data-renew], table, p").get_by_text("60 of 120").locator("visible=true").first.wait_for()
             assert page.evaluate("window.same"), "the page is the same: only its figures are renewed"
         with overview.expect_navigation():
             (folder / "running.json").unlink()

@@ -14,8 +14,7 @@ import pytest
 
 from crawlers.operate.dashboard import app
 from crawlers.operate.harvest.crawls import remove_reports
-from crawlers.operate.notify.channels import body
-from crawlers.operate.notify.notice import Notice
+from crawlers.operate.notify.notice import Notice, body
 from crawlers.store import lines
 from crawlers.store.figures.runs import OPENED, last_runs
 from crawlers.store.index import catch_up

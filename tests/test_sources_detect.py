@@ -11,6 +11,7 @@ import pytest
 from scrapy.http import HtmlResponse, TextResponse
 
 from crawlers import kind
+from crawlers.causes import ADVICE
 from crawlers.components.politeness.robots import Rules
 from crawlers.exceptions import AnswerError
 from crawlers.operate.sources.add import chosen_arguments, chosen_spider
@@ -565,7 +566,7 @@ def test_a_robot_check_is_told_as_such(add, name, words):
         ran, _ = add(*words, f"{site.url}/data", code=1)
         assert len(site.asked) <= 2
     assert f"Nothing is added. {site.url}/data: a " in ran.stderr
-    assert "Stop and wait, then go more slowly, with CONTACT set; ask the operator." in ran.stderr
+    assert ADVICE["blocked"] in ran.stderr
 
 
 def test_a_page_with_a_form_that_has_a_captcha_is_a_page():

@@ -22,6 +22,7 @@ KEYS = {
     "kinds/html/words.toml": {"en", "de", "ja"},
     "kinds/oai/software.toml": {"EPrints", "DSpace"},
     "kinds/registry.csv": {"paris", "milano"},
+    "operate/sources/keys.csv": {"spider", "settings"},
     "operate/templates/init/sources.toml": set(),
     "operate/templates/workflow/workflows.toml": {"harvest", "ecosystem-sites", "ecosystem-extensions"},
     "kinds/ckan/volatile.toml": set(),

@@ -14,7 +14,7 @@ from crawlers.operate import atom
 from crawlers.operate.report.report import cut, plain
 from crawlers.safety.redact import one_line
 from crawlers.store.export.tables import cell
-from crawlers.store.figures.changes import Wanted, changes
+from crawlers.store.figures.changes import Wanted, rows
 from crawlers.store.figures.formatting import counted, date, number
 from crawlers.store.figures.overview import STATUSES
 
@@ -51,19 +51,21 @@ class Changes:
     dashboard: str | None = None
 
     def __iter__(self) -> Iterator[Row]:
-        return heapq.merge(*self._each(), key=_order, reverse=True)
+        return self._newest()
 
-    def _each(self, *, has_about: bool = False) -> Iterator[Iterator[Row]]:
+    def _newest(self, *, has_about: bool = False) -> Iterator[Row]:
+        return self.kept.with_fields(heapq.merge(*self._each(has_about=has_about), key=_order, reverse=True))
+
+    def _each(self, *, has_about: bool) -> Iterator[Iterator[sqlite3.Row]]:
         for source, moment in self.since.items():
             for status in self.statuses if {*self.statuses} < {*STATUSES} else ("",):
-                wanted = Wanted(source, status=status, since=moment)
-                yield changes(self.db, self.kept.output, wanted, has_about=has_about)
+                yield rows(self.db, Wanted(source, status=status, since=moment), has_about=has_about)
 
     def entries(self, most: int) -> tuple[str | None, Iterator[atom.Entry]]:
         """Return when the newest change was written, and the newest ones as entries of a feed."""
-        rows = [*islice(heapq.merge(*self._each(has_about=True), key=_order, reverse=True), most)]
-        made = (atom.entry_of(self.db, self.kept, row, self._page(row)) for row in rows)
-        return rows[0]["time"] if rows else None, made
+        found = [*islice(self._newest(has_about=True), most)]
+        made = (atom.entry_of(self.db, self.kept, row, self._page(row)) for row in found)
+        return found[0]["time"] if found else None, made
 
     def _page(self, row: Row) -> str | None:
         if not self.dashboard:
@@ -73,7 +75,7 @@ class Changes:
         return self.dashboard.rstrip("/") + addresses.versions(row["source"], row["dataset_id"], to=row["time"])
 
 
-def _order(row: Row) -> tuple[str, ...]:
+def _order(row: sqlite3.Row) -> tuple[str, ...]:
     return row["time"], row["source"], row["dataset_id"], row["status"]
 
 

@@ -19,7 +19,7 @@ from crawlers.exceptions import CrawlersError, hint, with_command
 from crawlers.operate.console import MISTAKE, print_error, reporting_errors
 from crawlers.operate.mirrored import bring_up
 from crawlers.operate.setting_types import invalid
-from crawlers.records.moment import beginning
+from crawlers.records.moment import beginning, is_date
 from crawlers.safety.redact import one_line
 
 if TYPE_CHECKING:
@@ -258,8 +258,10 @@ class ProjectCommand(StrictCommand):
         """
         from crawlers.store.sources_file import zone_of  # noqa: PLC0415 -- all commands import this file
 
+        if text is None:
+            return None
         try:
-            return None if text is None else read(text, zone_of(self.path("SOURCES_FILE"), source))
+            return read(text, zone_of(self.path("SOURCES_FILE"), source if is_date(text) else None))
         except ValueError as error:
             raise self.misuse(f"{option} {error}.") from None
 

@@ -16,7 +16,8 @@ from crawlers.records.moment import written
 from crawlers.safety.redact import one_line
 from crawlers.store.difference import difference, plain
 from crawlers.store.figures.formatting import counted, size
-from crawlers.store.history import Bodies, of_dataset
+from crawlers.store.history import EXPORTS, Bodies, of_dataset
+from crawlers.store.index.captures import FILE as CAPTURES
 from crawlers.store.index.index import sources_in
 from crawlers.store.run_text import table
 
@@ -28,8 +29,6 @@ if TYPE_CHECKING:
     from crawlers.store.difference import Change, Difference
     from crawlers.store.history import Version
 
-EXPORTS = ("dataset_metadata", "resource_metadata")
-"""The kinds of documents that are asked for besides a dataset's record."""
 NOT_KEPT = "bytes not kept"
 _WIDEST = 4_000  # characters of a line
 _HEADING = ("time", "run", "status", "size", "changed")
@@ -103,6 +102,11 @@ def opened(command: ProjectCommand, words: Sequence[str]) -> Iterator[DatasetHis
     source, dataset = words
     output = command.path("OUTPUT_DIR")
     check_sources([source], sources_in(output), output, OutputError)
+    if (output / source / CAPTURES).exists():
+        raise OutputError(
+            f"{source} is an archive of files, whose versions `scrapy archive get NAME --at DATE` takes out: "
+            "the datasets are those of the source that it is of."
+        )
     versions = of_dataset(output / source, dataset)
     own = [version for version in versions if version.key[0] not in EXPORTS]
     exports = [version for version in versions if version.key[0] in EXPORTS]

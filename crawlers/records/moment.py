@@ -87,7 +87,7 @@ def beginning(text: str, zone: tzinfo = UTC) -> datetime:
     >>> str(beginning("2026-11-20")), str(beginning("2026-11-20T10:00+01:00"))
     ('2026-11-20 00:00:00+00:00', '2026-11-20 09:00:00+00:00')
     """
-    return _midnight(text, zone, 0) if _DATE.fullmatch(text) else _time(text)
+    return _midnight(text, zone, 0) if is_date(text) else _time(text)
 
 
 def end(text: str, zone: tzinfo = UTC) -> datetime:
@@ -98,7 +98,16 @@ def end(text: str, zone: tzinfo = UTC) -> datetime:
     >>> str(end("2026-11-20"))
     '2026-11-20 23:59:59.999999+00:00'
     """
-    return _midnight(text, zone, 1) - timedelta.resolution if _DATE.fullmatch(text) else _time(text)
+    return _midnight(text, zone, 1) - timedelta.resolution if is_date(text) else _time(text)
+
+
+def is_date(text: str) -> bool:
+    """Return whether a user wrote a date: only of one the zone counts.
+
+    >>> is_date("2026-11-20"), is_date("2026-11-20T10:00Z")
+    (True, False)
+    """
+    return bool(_DATE.fullmatch(text))
 
 
 def _midnight(text: str, zone: tzinfo, later: int) -> datetime:

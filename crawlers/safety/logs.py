@@ -89,7 +89,7 @@ class Terminal:
         return getattr(self.stream, name)
 
     def write(self, text: str) -> int:
-        self.stream.write(shown(text))
+        self.stream.write(shown(text.replace("\r\n", "\n")))
         return len(text)
 
 

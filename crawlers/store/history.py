@@ -26,11 +26,14 @@ if TYPE_CHECKING:
 
 KINDS = ("dataset", "dataset_metadata", "resource_metadata", "site", "extension")
 """Kinds of documents that have versions; the files of an archive are in its store."""
+EXPORTS = ("dataset_metadata", "resource_metadata")
+"""Those that are asked for besides a dataset's record."""
 _TIME = (b'"time":"', b'"time": "')
 """As lines have it, also one with half a character, which Python's own writer wrote."""
 _LONGEST_TIME = 30
 _SOME = 1000  # lines
 _NAMED = 5  # datasets
+_LOOKED_AT = 50  # datasets of a name
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +112,8 @@ def of_dataset(folder: Path, given: str) -> list[Version]:
 
     Args:
         folder: the source's.
-        given: the dataset's id or name, or what one of them begins with, if only one dataset's does.
+        given: the dataset's id or name, or what one of them begins with, if only one dataset's does. One that has it
+            now comes before those that are withdrawn, or had it once.
 
     Raises:
         OutputError: there is none, or there are several; or the manifest can't be read.
@@ -119,12 +123,34 @@ def of_dataset(folder: Path, given: str) -> list[Version]:
     ids = [*dict.fromkeys(version.key[1] for version in found)]
     named = [*dict.fromkeys(version.key[1] for version in found if version.name == given)]
     chosen = [given] if given in ids else named or ids
+    if len(chosen) > 1:
+        is_meant = given.__eq__ if named else lambda text: text.startswith(given)
+        chosen = _of_now(folder, [version for version in found if version.key[1] in {*chosen}], is_meant) or chosen
     if not given or not chosen:
         raise OutputError(f"{folder.name} has no dataset {given!r:.100}: `scrapy search` finds one by its words.")
     if len(chosen) > 1:
         which = ", ".join(chosen[:_NAMED]) + (f" and {len(chosen) - _NAMED} more" if len(chosen) > _NAMED else "")
         raise OutputError(f"{given!r:.100} is not one dataset of {folder.name} but {len(chosen)}: {which}.")
     return of_id(folder, chosen[0])
+
+
+def _of_now(folder: Path, found: Iterable[Version], is_meant: Callable[[str], bool]) -> list[str]:
+    """Return the ids of the datasets that are not withdrawn, and whose id or name is meant now.
+
+    Args:
+        found: the versions that were meant.
+    """
+    last = _last(found)
+    if 0 < len(last) <= _LOOKED_AT:  # others have their id or name in too many places to look for
+        last = _last(_with(folder, *(each for dataset_id in last for each in _beginnings("dataset_id", dataset_id))))
+    there = [one for one in last.values() if is_meant(one.key[1]) or is_meant(one.name or "")]
+    return [one.key[1] for one in there]
+
+
+def _last(versions: Iterable[Version]) -> dict[str, Version]:
+    """Return the last version of each dataset's record that is not withdrawn."""
+    last = {version.key[1]: version for version in versions if version.key[0] not in EXPORTS}
+    return {dataset_id: version for dataset_id, version in last.items() if version.status != "withdrawn"}
 
 
 def of_id(folder: Path, dataset_id: str) -> list[Version]:

@@ -187,8 +187,12 @@ def coloured(state: str, text: str, *, colours: bool) -> str:
     return f"\x1b[{_COLOURS[state]}m{text}\x1b[0m" if colours and state in _COLOURS else text
 
 
-def described(run: Run) -> Iterator[str]:
-    """Yield the lines of a report, one for each field with a value."""
+def described(run: Run, *, is_listed: bool = True) -> Iterator[str]:
+    """Yield the lines of a report, one for each field with a value.
+
+    Args:
+        is_listed: whether sources.toml has the source.
+    """
     arguments = " ".join(f"{name}={value}" for name, value in run.arguments.items())
     yield from _field("spider", f"{run.spider or ''} {arguments}")
     yield from _field("started", f"{minute(run.started)} UTC, took {duration(run.seconds) or 'less than a second'}")
@@ -201,7 +205,8 @@ def described(run: Run) -> Iterator[str]:
         for kind, count in kinds.items():
             yield from _field(name, f"{count} {kind}: {KINDS.get(kind, '')}")
             yield from _field("advice", ADVICE.get(kind, ""))
-    for cause in of_run(run.details | {"verdict": run.state, "source": run.source, "run": run.run})[:1]:
+    about = run.details | {"verdict": run.state, "source": run.source, "run": run.run}
+    for cause in of_run(about, is_listed=is_listed)[:1]:
         yield from _field("cause", cause.sentence if not cause.lines else "")
         yield from _field("command", cause.command)
     yield from _field("requests", f"{run.requests}, {run.retries} of them retries; {run.bytes} bytes")

@@ -53,6 +53,14 @@ def tables(content: str, path: Path) -> dict[str, Any]:
         raise SourcesError(f"{path} is not a list of sources: its tables are nested too deeply.") from None
 
 
+def is_listed(path: Path, source: str) -> bool:
+    """Return whether sources.toml has a table of a source; ``False`` if it can't be read."""
+    try:
+        return source in tables(text(path), path)
+    except SourcesError:
+        return False
+
+
 def zone(name: str) -> tzinfo:
     """Return the time zone of a name.
 
@@ -76,7 +84,25 @@ def zone_of(path: Path, source: str | None) -> tzinfo:
     Raises:
         SourcesError: the file is there and can't be read, or names a time zone that does not exist.
     """
-    table = tables(text(path), path).get(source) if source and path.exists() else None
+    return zone_in(listed(path) if source else {}, source)
+
+
+def listed(path: Path) -> dict[str, Any]:
+    """Return the tables as `tables` does; none if there is no file.
+
+    Raises:
+        SourcesError: the file is there and can't be read.
+    """
+    return tables(text(path), path) if path.exists() else {}
+
+
+def zone_in(found: dict[str, Any], source: str | None) -> tzinfo:
+    """Return the time zone that a date means for a source, as `zone_of` does, by the tables.
+
+    Raises:
+        SourcesError: its table names one that does not exist.
+    """
+    table = found.get(source) if source else None
     name = table.get("timezone") if isinstance(table, dict) else None
     try:
         return zone("UTC" if name is None else str(name))

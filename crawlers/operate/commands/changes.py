@@ -5,11 +5,11 @@ from __future__ import annotations
 import argparse
 import sys
 from contextlib import closing
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 
-from crawlers.exceptions import OutputError, hint
+from crawlers.exceptions import OutputError, SourcesError, hint
 from crawlers.operate.strict_command import ProjectCommand, check_sources
-from crawlers.records.moment import beginning, written
+from crawlers.records.moment import beginning, is_date, written
 
 
 class Command(ProjectCommand):
@@ -17,7 +17,7 @@ class Command(ProjectCommand):
     summary = "List the datasets that changed since a moment, and which of their fields"
     description = (
         "The newest first; by default since yesterday began, in each source's time zone. Exports are left out. "
-        "Exit code: 0 shown, 1 no such source or status, 3 a source can't be read."
+        "Exit code: 0 shown, 1 no such source or status, 3 a source can't be read, or has a wrong time zone."
     )
 
     def add_options(self, parser: argparse.ArgumentParser) -> None:
@@ -42,7 +42,7 @@ class Command(ProjectCommand):
         known = sources_in(output)
         check_sources(args, known, output, OutputError)
         statuses = _statuses(opts.status)
-        since = {source: written(self._since(opts.since, source), "milliseconds") for source in args or known}
+        since = self._since(opts.since, args or known)
         self.catch_up(args or None)
         with readable(output), closing(connect(output)) as db, Kept(output) as kept:
             found = Changes(db, kept, since, statuses, is_one=bool(args), dashboard=self.settings["DASHBOARD_URL"])
@@ -50,14 +50,22 @@ class Command(ProjectCommand):
             for source in (source for source in since if kept.of(source) is None):
                 self.tell_damage(f"{output / source / FILE} can't be read: which fields changed is left out.")
 
-    def _since(self, text: str | None, source: str) -> datetime:
-        """Return the moment that ``--since`` means for a source; without it, when yesterday began there."""
-        from crawlers.store.sources_file import zone_of
+    def _since(self, text: str | None, sources: list[str]) -> dict[str, str]:
+        """Return the moment that ``--since`` means for each source; without it, when yesterday began there."""
+        from crawlers.store.sources_file import listed, zone_in
 
-        if moment := self.moment("--since", text, source):
-            return moment
-        zone = zone_of(self.path("SOURCES_FILE"), source)
-        return beginning((datetime.now(zone).date() - timedelta(days=1)).isoformat(), zone)
+        self.moment("--since", text)
+        tables = listed(self.path("SOURCES_FILE")) if text is None or is_date(text) else {}
+        found = {}
+        for source in sources:
+            try:
+                zone = zone_in(tables, source)
+            except SourcesError as error:
+                self.tell_damage(f"{error} Until that is right, its days are those of UTC.")
+                zone = UTC
+            day = text or (datetime.now(zone).date() - timedelta(days=1)).isoformat()
+            found[source] = written(beginning(day, zone), "milliseconds")
+        return found
 
 
 def _statuses(text: str | None) -> list[str]:
@@ -68,7 +76,7 @@ def _statuses(text: str | None) -> list[str]:
     """
     from crawlers.store.figures.overview import STATUSES
 
-    wanted = [word.strip() for word in text.split(",")] if text is not None else [*STATUSES]
+    wanted = [*dict.fromkeys(word.strip() for word in text.split(","))] if text is not None else [*STATUSES]
     for word in wanted:
         if word not in STATUSES:
             there = ", ".join(STATUSES)

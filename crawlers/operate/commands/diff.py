@@ -10,6 +10,7 @@ from crawlers.operate.strict_command import ProjectCommand
 
 if TYPE_CHECKING:
     import argparse
+    from datetime import datetime
 
     from crawlers.operate.versions import DatasetHistory
     from crawlers.store.history import Version
@@ -37,8 +38,14 @@ class Command(ProjectCommand):
         from crawlers.safety import strict_json
 
         with opened(self, args) as history:
-            after = history.need(self.moment("--to", opts.to, args[0], end), "--to")
-            before = self._before(history, opts.since, after)
+            until = self.moment("--to", opts.to, args[0], end)
+            since = self.moment("--from", opts.since, args[0])
+            if since and until and since > until:
+                raise OutputError(
+                    f"--from {opts.since} is after --to {opts.to}: what is compared is older than what it became."
+                )
+            after = history.need(until, "--to")
+            before = _before(history, since, after)
             found = compared(history, before, after)
         if opts.json:
             sys.stdout.buffer.write(strict_json.dumps(found.patch()))
@@ -47,16 +54,16 @@ class Command(ProjectCommand):
         for line in difference_lines(found, before, after):
             print(line)
 
-    def _before(self, history: DatasetHistory, since: str | None, after: Version) -> Version | None:
-        """Return the version that another one is compared with; ``None`` if the dataset had none then.
 
-        Raises:
-            OutputError: it is later than that one, or there is none before it.
-        """
-        moment = self.moment("--from", since, history.bodies.folder.name)
-        before = history.at(moment) if moment else history.before(after)
-        if moment is None and before is None:
-            raise OutputError(f"{history.name} has no other version before {after.time}: there is nothing to compare.")
-        if before and before.time > after.time:
-            raise OutputError(f"--from is the version of {before.time}, --to an earlier one, of {after.time}.")
-        return before
+def _before(history: DatasetHistory, since: datetime | None, after: Version) -> Version | None:
+    """Return the version that another one is compared with; ``None`` if the dataset had none then.
+
+    Raises:
+        OutputError: none was written before it.
+    """
+    if since:
+        return history.at(since)
+    before = history.before(after)
+    if before is None:
+        raise OutputError(f"{history.name} has no other version before {after.time}: there is nothing to compare.")
+    return before

@@ -27,6 +27,7 @@ from crawlers.store.run_text import (
     table,
 )
 from crawlers.store.runs import STATES, UNREADABLE, Run, State, damaged, find, items, runs, sources
+from crawlers.store.sources_file import is_listed
 
 _COUNTS = ("new", "updated", "unchanged", "withdrawn")
 _HEADING = ("run", "source", "state", "datasets", *_COUNTS, "errors", "flaws", "took", "started", "req/s", "why")
@@ -122,7 +123,7 @@ class Command(ProjectCommand):
 
     def _shown(self, run: Run) -> Iterator[str]:
         yield f"{run.source}/{run.run}: {coloured(run.state, judged(run.state, run.flaws), colours=self.colours)}"
-        yield from described(run)
+        yield from described(run, is_listed=is_listed(self.path("SOURCES_FILE"), run.source))
         for number, item in enumerate(items(run)):
             if not number:
                 yield ""

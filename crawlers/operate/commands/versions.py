@@ -6,6 +6,7 @@ import argparse
 import os
 import time
 from collections.abc import Mapping
+from contextlib import ExitStack
 
 from crawlers.exceptions import OutputError
 from crawlers.operate.console import print_error
@@ -76,17 +77,12 @@ class Command(ProjectCommand):
         from crawlers.store.versions import FILE, Versions
 
         folder = self.path("OUTPUT_DIR") / name
-        if is_tried or not (folder / FILE).exists():
-            with Versions.reading(folder) as versions:
+        with ExitStack() as stack:
+            if is_written := not is_tried and (folder / FILE).exists():
+                stack.callback(os.close, lock(folder))
+            with Versions.reading(folder) as versions:  # a damaged file is left as it is
                 count, taken = versions.older(before)
-            verb = "would be dropped" if is_tried else "dropped"
-            print(f"{name}: {counted(count, 'version')} {verb}, {size(taken)}")
-            return
-        held = lock(folder)
-        try:
-            with Versions.writing(folder) as versions:
-                count, taken = versions.older(before)
-                versions.prune(before)
-        finally:
-            os.close(held)
-        print(f"{name}: {counted(count, 'version')} dropped, {size(taken)}")
+            if is_written:
+                with Versions.writing(folder) as versions:
+                    versions.prune(before)
+        print(f"{name}: {counted(count, 'version')} {'would be dropped' if is_tried else 'dropped'}, {size(taken)}")

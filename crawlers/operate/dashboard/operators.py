@@ -31,7 +31,7 @@ from crawlers.operate.harvest.job import read_claim
 from crawlers.operate.queue import need
 from crawlers.operate.sources.file import SourcesFile, digest
 from crawlers.operate.sources.folders import Places, extent
-from crawlers.operate.sources.shrink import SETTING, refused, to_accept, what
+from crawlers.operate.sources.shrink import SETTING, check_queue, refused, to_accept, what
 from crawlers.operate.sources.source import Source, archive_of
 from crawlers.safety.locks import is_crawled
 from crawlers.safety.names import is_source
@@ -515,6 +515,7 @@ def _after(action: str, source: str, typed: Typed) -> str:
 
 
 def _accept(project: Project, name: str, typed: Typed) -> str:
+    check_queue(project.queue, name)
     run = to_accept(project.output, name)
     if typed.run != run:
         raise SourcesError(f"[{name}]: its last run is another one by now: look at what it refused to withdraw.")

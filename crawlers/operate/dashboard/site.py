@@ -22,7 +22,7 @@ from crawlers.exceptions import CrawlersError, IndexUnreadableError, OutputError
 from crawlers.operate.dashboard import addresses
 from crawlers.operate.report.report import environment
 from crawlers.operate.sources.listing import with_all
-from crawlers.records.moment import beginning, end, written
+from crawlers.records.moment import beginning, end, is_date, written
 from crawlers.safety.sqlite import identity
 from crawlers.store.columns import opened
 from crawlers.store.figures.formatting import natural
@@ -169,7 +169,7 @@ class Site:
 
     def _moment(self, name: str, read: Callable[[str, tzinfo], datetime], text: str, source: str) -> str:
         try:
-            zone = zone_of(self.listed, source) if self.listed else UTC
+            zone = zone_of(self.listed, source) if self.listed and is_date(text) else UTC
             return written(read(text.replace(" ", "+"), zone), "milliseconds") if text else ""
         except ValueError as error:
             raise BadRequest(f"{name}: {error}.") from None

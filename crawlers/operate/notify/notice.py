@@ -43,11 +43,13 @@ class Notice:
 
     Args:
         report: runs/<run>.json; for a run that crashed without a report, what is known, and ``why``.
+        is_listed: whether sources.toml has the source.
     """
 
     report: dict[str, Any]
     folder: Path
     before: Failures = field(default_factory=Failures)
+    is_listed: bool = True
 
     @property
     def text(self) -> str:
@@ -117,13 +119,13 @@ class Notice:
     @property
     def advice(self) -> str | None:
         """Return why the run is not complete, and what to do; ``None`` for one that needs nothing."""
-        found = causes.of_run(self.report)
+        found = causes.of_run(self.report, is_listed=self.is_listed)
         return found[0].sentence if found else None
 
     @property
     def command(self) -> str | None:
         """Return the command that does what the advice says; ``None`` if none does."""
-        found = causes.of_run(self.report)
+        found = causes.of_run(self.report, is_listed=self.is_listed)
         return (found and found[0].command) or None
 
     @property

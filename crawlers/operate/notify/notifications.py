@@ -23,6 +23,7 @@ from crawlers.records.moment import seconds
 from crawlers.safety.locks import alone
 from crawlers.safety.redact import safe_line
 from crawlers.signals import OUTCOMES
+from crawlers.store.sources_file import is_listed
 
 if TYPE_CHECKING:
     from prometheus_client import CollectorRegistry
@@ -72,12 +73,14 @@ class Notifications:
 
     Args:
         verdicts: the verdicts that the channels are notified of.
+        sources: sources.toml.
         prometheus: the file, which is written after every run.
         seconds: how long the end of a crawl may wait for all channels together.
     """
 
     verdicts: frozenset[str]
     flaws: bool
+    sources: Path
     channels: tuple[Channel, ...]
     prometheus: Prometheus | None
     seconds: float
@@ -93,6 +96,7 @@ class Notifications:
         return cls(
             verdicts=_verdicts(settings),
             flaws=settings.getbool("NOTIFY_FLAWS"),
+            sources=Path(settings["SOURCES_FILE"]),
             channels=tuple(channel for channel in found if channel),
             prometheus=Prometheus.from_settings(settings),
             seconds=patience(settings),
@@ -116,7 +120,8 @@ class Notifications:
                 self.prometheus.write(report)
         except NotificationError as error:
             failures = [(self.prometheus, error)]
-        notice = Notice(report, folder, failures_before(report, folder, self.verdicts) if self.channels else Failures())
+        before = failures_before(report, folder, self.verdicts) if self.channels else Failures()
+        notice = Notice(report, folder, before, is_listed=is_listed(self.sources, report["source"]))
         is_news = report["verdict"] in self.verdicts or notice.has_recovered or (self.flaws and notice.new_flaws)
         channels = self.channels if is_news else ()
         failed = [*failures, *send_all(channels, notice, self.seconds)]

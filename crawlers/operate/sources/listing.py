@@ -200,6 +200,8 @@ def with_all(
             attention[name] = shown = shown | {"reasons": [*shown["reasons"], _TO_DO[why]]}
         if name in attention and (why in _TO_DO or not shown["advice"]):
             attention[name] = shown = shown | {"advice": None, "command": command(row)}
+        elif name in attention and why and shown["command"]:
+            attention[name] = shown = shown | {"command": command(row)}
         rows.append(described_row(row) | {"status": shown})
     order = {name: place for place, name in enumerate(attention)}
     rows.sort(key=lambda row: (order.get(row["name"], len(order)), natural(row["name"])))

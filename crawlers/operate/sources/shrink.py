@@ -19,11 +19,13 @@ if TYPE_CHECKING:
 KIND = "shrink"
 SETTING = "ACCEPT_SHRINK"
 _LONGEST = 4000  # characters
+_RUNS = 10
 
 
 def refused(output: Path, source: str) -> str | None:
-    """Return the run whose list a user may accept: the last one, if it refused to withdraw; else ``None``."""
-    last = next((run for run in runs(output, source, limit=1) if run.over), None)
+    """Return the run whose list a user may accept: the last one without a limit, if it refused to withdraw."""
+    whole = (run for run in runs(output, source, limit=_RUNS) if run.over and run.state != "partial")
+    last = next(whole, None)
     return last.run if last and last.run and KIND in last.errors else None
 
 
@@ -39,6 +41,16 @@ def to_accept(output: Path, source: str) -> str:
     return run
 
 
+def check_queue(queue: str, source: str) -> None:
+    """
+    Raises:
+        SourcesError: the crawl would go into a queue, whose nodes can't be told which list is accepted.
+    """
+    if queue:
+        why = "the nodes of a queue are not told which list is accepted"
+        raise SourcesError(f"[{source}]: {why}: run scrapy sources accept-shrink {source} -s QUEUE= on one of them.")
+
+
 def what(output: Path, source: str, run: str) -> str:
     """Return the sentence of a run that says what it refused to withdraw."""
     try:
@@ -46,7 +58,8 @@ def what(output: Path, source: str, run: str) -> str:
         found = [entry["error"] for entry in entries if entry.get("run") == run and entry.get("kind") == KIND]
     except (OSError, KeyError):
         found = []
-    return safe_line(" ".join(map(str, found)), _LONGEST).partition(" If these are gone")[0]
+    said = safe_line(" ".join(map(str, found)), _LONGEST)
+    return said.rpartition(" If these are gone")[0] or said
 
 
 def accept_shrink(call: Call) -> int:
@@ -57,7 +70,8 @@ def accept_shrink(call: Call) -> int:
     """
     from crawlers.operate.harvest.crawls import Harvesting  # noqa: PLC0415 -- the other verbs start no crawl
 
-    (name,) = call.names
+    (name,) = call.file.named(call.names)
+    check_queue(str(call.command.settings["QUEUE"] or ""), name)
     run = to_accept(call.output, name)
     print(f"[{name}]: {what(call.output, name, run)}")
     otherwise = "There is no terminal to ask on: add --yes to withdraw them."

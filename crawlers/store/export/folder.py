@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from crawlers.exceptions import ExportError
 from crawlers.safety import inside
+from crawlers.safety.locks import alone
 from crawlers.safety.redact import one_line
 from crawlers.store import lines
 from crawlers.store.figures.formatting import counted
@@ -116,21 +117,25 @@ def _write_reports(folder: Path, until: str, writer: inside.Writer) -> None:
 def _appearing(into: Path) -> Iterator[Path]:
     """Make a folder that has its name once it is whole; before, and after a kill, it is ``.<name>.exporting``.
 
+    Another export into the folder waits meanwhile: then there is something.
+
     Raises:
         ExportError: there is something, or it can't be written.
     """
     into = into.absolute()
     try:
-        if into.is_symlink() or (into.exists() and (not into.is_dir() or any(into.iterdir()))):
-            raise ExportError(f"{into} is not an empty folder: name another with -o FOLDER.")
-        new = into.with_name(f".{into.name}.exporting")
-        if new.exists():
-            shutil.rmtree(new)  # of a killed export
-        new.mkdir(parents=True)
-        try:
-            yield new
-            new.rename(into)
-        finally:
-            shutil.rmtree(new, ignore_errors=True)
+        into.parent.mkdir(parents=True, exist_ok=True)
+        with alone(into):
+            if into.is_symlink() or (into.exists() and (not into.is_dir() or any(into.iterdir()))):
+                raise ExportError(f"{into} is not an empty folder: name another with -o FOLDER.")
+            new = into.with_name(f".{into.name}.exporting")
+            if new.exists():
+                shutil.rmtree(new)  # of a killed export
+            new.mkdir()
+            try:
+                yield new
+                new.rename(into)
+            finally:
+                shutil.rmtree(new, ignore_errors=True)
     except OSError as error:
         raise ExportError(f"{error.filename or into} can't be written: {error.strerror or error}.") from None

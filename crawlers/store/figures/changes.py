@@ -16,7 +16,7 @@ from crawlers.store.history import Bodies, Version
 from crawlers.store.index.documents import stored
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
     from pathlib import Path
 
     from crawlers.store.difference import Difference
@@ -84,9 +84,15 @@ def changes(
         has_about: whether the beginning of the dataset's description is wanted.
     """
     with Kept(output) as kept:
-        for since, until in _spans(db, wanted):
-            for row in _rows(db, replace(wanted, since=since, until=until), after, has_about=has_about):
-                yield dict(row) | {"fields": kept.fields(row)}
+        yield from kept.with_fields(rows(db, wanted, after, has_about=has_about))
+
+
+def rows(
+    db: sqlite3.Connection, wanted: Wanted, after: Place | None = None, *, has_about: bool = False
+) -> Iterator[sqlite3.Row]:
+    """Yield the same without ``fields``: no source's versions are opened."""
+    for since, until in _spans(db, wanted):
+        yield from _rows(db, replace(wanted, since=since, until=until), after, has_about=has_about)
 
 
 def _spans(db: sqlite3.Connection, wanted: Wanted) -> Iterator[tuple[str, str]]:
@@ -173,6 +179,10 @@ class Kept:
                 self.opened[source] = None
         self.opened.move_to_end(source)
         return self.opened[source]
+
+    def with_fields(self, found: Iterable[sqlite3.Row]) -> Iterator[Row]:
+        """Yield changes with ``fields``, which changed."""
+        return (dict(row) | {"fields": self.fields(row)} for row in found)
 
     def fields(self, change: sqlite3.Row | Row) -> list[str] | None:
         """Return which fields a change changed; ``None`` if that is not known, as of a dataset that is new."""
