@@ -21,7 +21,7 @@ from flask import Flask
 from lxml import html
 from werkzeug.exceptions import Forbidden
 
-from crawlers.operate.dashboard.operators import COOKIE, LASTS, Login
+from crawlers.operate.dashboard.login import COOKIE, LASTS, Login
 from crawlers.operate.dashboard.users import Users
 from crawlers.safety.locks import LOCK, is_held, take
 from tests.conftest import FAST, scrapy

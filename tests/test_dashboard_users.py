@@ -19,7 +19,8 @@ import pytest
 from flask import Flask
 
 from crawlers.operate.dashboard.audit import Audit, AuditError, Deed
-from crawlers.operate.dashboard.operators import ACTIONS, Login, Proxies
+from crawlers.operate.dashboard.login import Login, Proxies
+from crawlers.operate.dashboard.operators import ACTIONS
 from crawlers.operate.dashboard.users import ROLES, Users
 from crawlers.operate.sources.file import SourcesFile
 from tests.conftest import ROOT, scrapy

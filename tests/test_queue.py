@@ -19,7 +19,8 @@ import pytest
 from procrastinate.sql import queries
 
 from crawlers.exceptions import HarvestError
-from crawlers.operate.dashboard.operators import ACTIONS, Project, Typed
+from crawlers.operate.dashboard.login import Project
+from crawlers.operate.dashboard.operators import ACTIONS, Typed
 from crawlers.operate.harvest.job import Plan
 from crawlers.operate.queue import checked, connector
 from crawlers.operate.queue.connector import NodeConnector, prepare

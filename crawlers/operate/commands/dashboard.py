@@ -17,7 +17,8 @@ from crawlers.operate.mirrored import bring_up, follow
 from crawlers.operate.strict_command import StrictCommand
 
 if TYPE_CHECKING:
-    from crawlers.operate.dashboard.operators import Operators, Project
+    from crawlers.operate.dashboard.login import Project
+    from crawlers.operate.dashboard.operators import Operators
 
 PORT = 8710
 NOT_STARTED = 1
@@ -41,7 +42,7 @@ class Command(StrictCommand):
     def run(self, args: list[str], opts: argparse.Namespace) -> None:
         from crawlers.archive.blobs import open_blobs
         from crawlers.operate import dashboard
-        from crawlers.operate.dashboard.operators import Project
+        from crawlers.operate.dashboard.login import Project
         from crawlers.operate.dashboard.server import Server
         from crawlers.operate.sources.file import SourcesFile
 
@@ -72,7 +73,8 @@ class Command(StrictCommand):
 
     def _operators(self, project: Project) -> Operators | None:
         """Return who may change something; ``None`` if nobody can log in, and no proxy is trusted."""
-        from crawlers.operate.dashboard.operators import Login, Operators, Proxies
+        from crawlers.operate.dashboard.login import Login, Proxies
+        from crawlers.operate.dashboard.operators import Operators
         from crawlers.operate.dashboard.users import FILE, Users, take_password
 
         settings = self.settings

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from flask import Flask
     from werkzeug.wrappers import Response as AnyResponse
 
-    from crawlers.operate.dashboard.operators import Operators, Session
+    from crawlers.operate.dashboard.login import Desk, Session
 
 PAGE = "/add"
 SECONDS = 120
@@ -77,7 +77,7 @@ class Preview:
 class Adder:
     """The pages."""
 
-    def __init__(self, operators: Operators) -> None:
+    def __init__(self, operators: Desk) -> None:
         self.operators = operators
         self.project = operators.project
         self.previews: OrderedDict[str, Preview] = OrderedDict()

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from flask import Flask
     from werkzeug.wrappers import Response as AnyResponse
 
-    from crawlers.operate.dashboard.operators import Operators, Project, Session
+    from crawlers.operate.dashboard.login import Desk, Project, Session
 
 
 @dataclass(frozen=True, slots=True)
@@ -247,7 +247,7 @@ def _is_below(folder: Path, value: str) -> bool:
 class Editor:
     """The page that changes a source's table."""
 
-    def __init__(self, operators: Operators) -> None:
+    def __init__(self, operators: Desk) -> None:
         self.operators = operators
         self.project = operators.project
 

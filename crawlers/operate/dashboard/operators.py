@@ -1,16 +1,9 @@
-"""Who acts: sessions in memory, users whom a proxy names, and forms that no other site can send; and what they do."""
+"""What operators do: a button for each action, the pages that ask first, of users, and of who did what."""
 
 from __future__ import annotations
 
-import hashlib
-import hmac
-import secrets
-import threading
-import time
-from collections import OrderedDict
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,15 +14,16 @@ from crawlers.exceptions import CrawlersError, SourcesError
 from crawlers.operate.dashboard import addresses
 from crawlers.operate.dashboard.adding import Adder
 from crawlers.operate.dashboard.addresses import Paging, some
-from crawlers.operate.dashboard.audit import Audit, Deed
+from crawlers.operate.dashboard.audit import Deed
 from crawlers.operate.dashboard.command import run
 from crawlers.operate.dashboard.forms import Editor
-from crawlers.operate.dashboard.users import PASSWORD, ROLES, User, Users, UsersError, checked_password, is_name
+from crawlers.operate.dashboard.login import COOKIE, LASTS, Desk, Project, Session, check_origin
+from crawlers.operate.dashboard.users import PASSWORD, ROLES, User, UsersError, checked_password
 from crawlers.operate.harvest import processes, selection
 from crawlers.operate.harvest.harvest import already_running
 from crawlers.operate.harvest.job import read_claim
 from crawlers.operate.queue import need
-from crawlers.operate.sources.file import SourcesFile, digest
+from crawlers.operate.sources.file import digest
 from crawlers.operate.sources.folders import Places, extent
 from crawlers.operate.sources.shrink import SETTING, check_queue, refused, to_accept, what
 from crawlers.operate.sources.source import Source, archive_of
@@ -47,244 +41,10 @@ if TYPE_CHECKING:
     from crawlers.operate.dashboard.site import Site
 
 
-COOKIE = "catalogues_session"
-LASTS = 8 * 3600
-"""Seconds until a session ends."""
-_SESSIONS = 100
 _USERS_PAGE = "/users"
 _AUDIT_PAGE = "/audit"
 _SIZE = 50  # lines of audit.jsonl on a page
-
-
-@dataclass(slots=True)
-class Session:
-    """A browser that is logged in.
-
-    Args:
-        user: as users.toml had it at the login: after a change there, the session has ended.
-        ends: when, in seconds of the clock.
-        by_proxy: whether a proxy says who it is, with each request.
-        token: what each of its forms sends.
-    """
-
-    user: User
-    ends: float
-    by_proxy: bool = False
-    token: str = field(default_factory=secrets.token_urlsafe)
-    sentences: list[str] = field(default_factory=list)
-    """What its last action did, until a page shows it."""
-
-    def take_sentences(self) -> list[str]:
-        """Return the sentences, once."""
-        taken, self.sentences = self.sentences, []
-        return taken
-
-
-@dataclass(frozen=True, slots=True)
-class Proxies:
-    """The proxies that say who a user is.
-
-    Args:
-        trusted: their addresses or networks, as TRUSTED_PROXIES has them.
-        header: the header with the user's name.
-
-    Raises:
-        UsersError: one is no address.
-    """
-
-    trusted: Sequence[str] = ()
-    header: str = "X-Forwarded-User"
-
-    def __post_init__(self) -> None:
-        _ = self.networks
-
-    @property
-    def networks(self) -> list[IPv4Network | IPv6Network]:
-        """The trusted ones."""
-        found = []
-        for one in self.trusted:
-            try:
-                found.append(ip_network(one.strip(), strict=False))
-            except ValueError:
-                raise UsersError(f"TRUSTED_PROXIES: {one[:100]!r} is no IP address or network.") from None
-        return found
-
-    def user(self, users: Users) -> User | None:
-        """Return whom a trusted proxy names in the request; a viewer, if users.toml does not have the name."""
-        names = request.headers.getlist(self.header) if self.trusted else []
-        if len(names) != 1 or not is_name(names[0]):
-            return None
-        peer = ip_address(request.remote_addr or "0.0.0.0")  # noqa: S104 -- it is nobody's
-        if not any(peer in network for network in self.networks):
-            return None
-        return users.named(names[0]) or User(names[0], "viewer")
-
-
-class Login:
-    """The sessions of a dashboard. They end after eight hours, and with the process.
-
-    No number of wrong passwords keeps the right one out; each takes so long that few can be tried.
-
-    Args:
-        users: who may log in.
-        proxies: those that say who a user is.
-        clock: returns the seconds since some moment.
-    """
-
-    def __init__(
-        self, users: Users, proxies: Proxies | None = None, clock: Callable[[], float] = time.monotonic
-    ) -> None:
-        self.users = users
-        self.proxies = proxies or Proxies()
-        self.clock = clock
-        self.sessions: OrderedDict[str, Session] = OrderedDict()
-        self.of_proxies: OrderedDict[str, Session] = OrderedDict()
-        """By the user's name: they need no cookie."""
-        self.checking, self.changing = threading.Lock(), threading.Lock()
-
-    @property
-    def takes_names(self) -> bool:
-        """Whether the form asks for a name: there are more users than that of DASHBOARD_PASSWORD_ENV."""
-        try:
-            return bool(self.users.read()) or not self.users.own
-        except UsersError:
-            return True
-
-    def session(self) -> Session | None:
-        """Return the session of the request; ``None`` if its browser is not logged in."""
-        if named := self.proxies.user(self.users):
-            return self._of_proxy(named)
-        with self.changing:
-            found = self.sessions.get(request.cookies.get(COOKIE, ""))
-        if found is None or self.clock() >= found.ends:
-            return None
-        return found if self.users.named(found.user.name) == found.user else None
-
-    def _of_proxy(self, user: User) -> Session:
-        with self.changing:
-            found = self.of_proxies.pop(user.name, None)
-            if found is None or found.user != user or self.clock() >= found.ends:
-                found = Session(user, self.clock() + LASTS, by_proxy=True)
-            _put(self.of_proxies, user.name, found)
-            return found
-
-    def begin(self, name: str, password: str) -> str:
-        """Return the id of a new session, which replaces that of the request.
-
-        Raises:
-            Forbidden: the name or the password is wrong.
-            UsersError: users.toml can't be read.
-        """
-        with self.checking:
-            user = self.users.checked(name, password)
-        if user is None:
-            raise Forbidden(f"{'The name or the' if self.takes_names else 'The'} password is wrong.")
-        with self.changing:
-            self.sessions.pop(request.cookies.get(COOKIE, ""), None)
-            made = secrets.token_urlsafe(32)
-            _put(self.sessions, made, Session(user, self.clock() + LASTS))
-            return made
-
-    def end(self) -> None:
-        """End the session of the request."""
-        with self.changing:
-            self.sessions.pop(request.cookies.get(COOKIE, ""), None)
-
-    def checked(self, role: str = "operator") -> Session:
-        """Return the session of a form that one of our pages has sent.
-
-        Args:
-            role: what its user must be, at least.
-
-        Raises:
-            Forbidden: the browser is not logged in, or another page has sent it, or its user may not do that.
-        """
-        check_origin()
-        found = self.session()
-        if found is None:
-            raise Forbidden("This browser is not logged in, or its session has ended: log in.")
-        if not hmac.compare_digest(_digest(request.form.get("token", "")), _digest(found.token)):
-            raise Forbidden("This form is of an earlier session: reload its page, and send it again.")
-        self.check_role(found, role)
-        return found
-
-    def check_role(self, session: Session, role: str) -> None:
-        """Check that a user may do something.
-
-        Raises:
-            Forbidden: that takes another role.
-        """
-        user = session.user
-        if not user.may(role):
-            raise Forbidden(f"{user.name} has the role {user.role}; this takes the role {role}: nothing was done.")
-
-    def needed(self, role: str = "viewer") -> Session:
-        """Return the session of a page that not everybody may read.
-
-        Raises:
-            Forbidden: the browser is not logged in, or its user may not read it.
-        """
-        found = self.session()
-        if found is None:
-            raise Forbidden("Log in to read this page.")
-        self.check_role(found, role)
-        return found
-
-
-def _put(sessions: OrderedDict[str, Session], name: str, session: Session) -> None:
-    sessions[name] = session
-    while len(sessions) > _SESSIONS:
-        sessions.popitem(last=False)
-
-
-def check_origin() -> None:
-    """Check that a form was sent by a page of the dashboard, as browsers say; behind a proxy its name is another.
-
-    Raises:
-        Forbidden: a page of another site has sent it.
-    """
-    fetched, origin = request.headers.get("Sec-Fetch-Site"), request.headers.get("Origin")
-    own = origin in (None, request.host_url.rstrip("/")) if fetched is None else fetched == "same-origin"
-    if not own:
-        raise Forbidden("A page of another site has sent this form: nothing was done.")
-
-
-def _digest(text: str) -> bytes:
-    """Return a digest, so that a comparison takes as long for any length."""
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()
-
-
 _LARGEST = 16 * 1024  # bytes of a form
-
-
-@dataclass(frozen=True, slots=True)
-class Project:
-    """What actions change.
-
-    Args:
-        file: sources.toml.
-        output: OUTPUT_DIR.
-        jobs: JOBS_DIR.
-        logs: LOGS_DIR.
-        given: settings for a harvest, as NAME=VALUE.
-        queue: the address of the queue that other nodes work on; empty without.
-        allowed: ALLOWED_PRIVATE_HOSTS.
-        reviews: whether what is added waits for its review.
-    """
-
-    file: SourcesFile
-    output: Path
-    jobs: Path
-    logs: Path
-    given: Sequence[str] = ()
-    queue: str = ""
-    allowed: Sequence[str] = ()
-    reviews: bool = False
-
-    @property
-    def audit(self) -> Audit:
-        """The file that has who did what."""
-        return Audit.beside(self.file.path)
 
 
 @dataclass(frozen=True, slots=True)
@@ -335,17 +95,13 @@ class Action:
     role: str = "operator"
 
 
-class Operators:
+class Operators(Desk):
     """The login, and what it allows.
 
     Args:
         login: the sessions.
         project: what actions change.
     """
-
-    def __init__(self, login: Login, project: Project) -> None:
-        self.login = login
-        self.project = project
 
     def add_to(self, app: Flask, site: Site) -> None:
         """Add the login and the actions to the dashboard."""
