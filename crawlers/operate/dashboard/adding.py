@@ -21,8 +21,7 @@ from crawlers.operate.dashboard.command import Command
 from crawlers.operate.dashboard.forms import FIELDS, PUBLIC_ONLY, Form, check_files, check_named, check_public
 from crawlers.operate.harvest.job import setting_text
 from crawlers.operate.sources import edit
-from crawlers.operate.sources.add import Adding, added, check_new, rules_of
-from crawlers.operate.sources.preview import read
+from crawlers.operate.sources.add import Adding, added, check_new, read, rules_of
 from crawlers.operate.sources.source import read_source, texts
 from crawlers.safety.redact import redact
 from crawlers.store.sources_file import text

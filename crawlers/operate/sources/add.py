@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from contextlib import nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any
 
 from scrapy.exceptions import UsageError
 
 from crawlers.arguments import url as checked
-from crawlers.exceptions import AnswerError, SourcesError, hint, with_command
+from crawlers.exceptions import AnswerError, CrawlersError, SourcesError, hint, with_command
 from crawlers.kind import Asking, Finding, detector
 from crawlers.listing.spider import CatalogueSpider, source_name
 from crawlers.operate.sources import edit
 from crawlers.operate.sources.detect import Detection, probe
+from crawlers.operate.sources.dry_run import DryRun, coverage, dry_run, shown
 from crawlers.operate.sources.file import Call, SourcesFile, misplaced
 from crawlers.operate.sources.folders import approved
 from crawlers.operate.sources.learn_rules import Learned, learned
@@ -24,6 +27,12 @@ from crawlers.operate.sources.source import Known, Source, read_source, texts
 from crawlers.operate.strict_command import ProjectCommand
 from crawlers.safety.redact import redact
 from crawlers.store.sources_file import text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from crawlers.operate.sources.file import Call
+    from crawlers.operate.sources.source import Source
 
 
 @dataclass(slots=True)
@@ -220,8 +229,6 @@ def add(call: Call) -> int:
     address = known.address if known else names[-1]
     adding = Adding(name, spider, address, table, rules, file.known, force=opts.force)
     if opts.preview:
-        from crawlers.operate.sources.preview import preview  # noqa: PLC0415 -- adding crawls nothing
-
         return preview(call, adding)
     source = _found(call.command, adding)
     if adding.found and adding.question and not opts.yes:
@@ -333,3 +340,107 @@ def _knows(chosen: type[CatalogueSpider], finding: Finding) -> bool:
     """Return whether a spider is declared for the catalogue that was found."""
     own, recogniser = getattr(chosen, chosen.address, None), detector(finding.kind)
     return bool(own and recogniser and recogniser.is_same(str(own), finding.address))
+
+
+RECORDS = 5
+_FIELDS = ("title", "description", "publisher", "license", "keywords", "modified", "landing_page", "resources")
+"""Of a record, what is shown."""
+
+
+def preview(call: Call, adding: Adding) -> int:
+    """Print what would be added, as text or as JSON; return the exit code."""
+    found = _previewed(call, adding)
+    if call.opts.json:
+        print(json.dumps(found, indent=2, ensure_ascii=False))
+    else:
+        print("\n".join(redact(line) for line in _lines(found)))
+    return 1 if found["mistake"] else 0
+
+
+def _previewed(call: Call, adding: Adding) -> dict[str, Any]:
+    known: dict[str, Any] = {"mistake": None, "rules": None, "doubt": None, "question": "", "others": []}
+    known |= dict.fromkeys(("spider", "kind", "verdict", "expected"))
+    known |= {"arguments": {}, "enabled": True, "records": [], "coverage": [], "errors": {}, "flaws": {}}
+    try:
+        source = adding.typed() if adding.is_file else probe(call.command, adding.address, adding.asking())
+        known |= _described(adding, source)
+        if adding.learned is None or adding.learned.rules is not None:
+            known |= _tried(_dry_run(call, adding, source))
+    except CrawlersError as error:
+        known["mistake"] = str(error)
+    return known | {"notes": [*adding.detection.lines()]}
+
+
+def _described(adding: Adding, source: Source) -> dict[str, Any]:
+    given = adding.table.get("arguments", {})
+    learned = adding.learned
+    return {
+        "spider": source.spider,
+        "kind": adding.known.spiders[source.spider].kind,
+        "arguments": {name: value for name, value in source.arguments.items() if name not in given},
+        "enabled": source.enabled,
+        "rules": learned.rules if learned else None,
+        "doubt": learned and (learned.doubt or (None if learned.rules else learned.reason)),
+        "question": adding.question,
+        "others": [f"{other.kind}: {other.address}" for other in adding.others],
+    }
+
+
+def _dry_run(call: Call, adding: Adding, source: Source) -> DryRun:
+    """Crawl some records, by learned rules that are in no file yet."""
+    kind = adding.known.kind_of(source.spider)
+    with TemporaryDirectory(prefix="preview-") as folder:
+        if adding.learned and adding.learned.rules and kind:
+            rules = Path(folder) / "rules.toml"
+            rules.write_text(adding.learned.rules, encoding="utf-8")
+            source = replace(source, arguments=source.arguments | {kind.address: str(rules)})
+        return dry_run(source, adding.known, call.settings, call.output, RECORDS)
+
+
+def _tried(found: DryRun) -> dict[str, Any]:
+    fields = [field for field in coverage(found.records) if field.count]
+    return {
+        "verdict": found.verdict,
+        "expected": found.expected,
+        "records": [_record(record) for record in found.records[:RECORDS]],
+        "coverage": [{"field": field.name, "count": field.count, "of": field.total} for field in fields],
+        "errors": found.errors,
+        "flaws": found.flaws,
+    }
+
+
+def _record(record: dict[str, Any]) -> dict[str, str]:
+    return {name: shown(record[name]) for name in _FIELDS if record.get(name) not in (None, "", [], {})}
+
+
+def _lines(found: dict[str, Any]) -> Iterator[str]:
+    yield from found["notes"]
+    if found["spider"]:
+        arguments = ", ".join(f"{name} = {value}" for name, value in found["arguments"].items())
+        yield f"Would be added: spider {found['spider']}, {arguments or 'its own address'}."
+    if found["doubt"]:
+        yield f"It would be disabled: {found['doubt']}."
+    if found["question"]:
+        yield found["question"]
+    if found["verdict"]:
+        total = "" if found["expected"] is None else f" of {found['expected']}"
+        yield f"{found['verdict']}, {len(found['records'])}{total} datasets crawled:"
+    for record in found["records"]:
+        yield "  " + "; ".join(f"{name}: {value}" for name, value in record.items())
+    if found["mistake"]:
+        yield found["mistake"]
+
+
+def read(text: str) -> dict[str, Any]:
+    """Return what a preview printed as JSON.
+
+    Raises:
+        SourcesError: it is none.
+    """
+    try:
+        found = json.loads(text)
+    except ValueError:
+        found = None
+    if not isinstance(found, dict) or "mistake" not in found:
+        raise SourcesError("The preview ended without a result: try again.")
+    return found
