@@ -71,10 +71,14 @@ class Folder:
         path.write_text(json.dumps(known | fields))
 
 
+OWN = ("index.sqlite", "versions.sqlite")
+"""Databases that stay on their machine."""
+
+
 def contents(folder: Path) -> dict[str, bytes]:
-    """Return all files below a folder, without what mirrors and locks are."""
+    """Return all files below a folder that machines share, without what mirrors and locks are."""
     paths = (path for path in folder.rglob("*") if path.is_file() and not set(path.parts) & set(IGNORED))
-    return {str(path.relative_to(folder)): path.read_bytes() for path in paths if "index.sqlite" not in path.name}
+    return {str(path.relative_to(folder)): path.read_bytes() for path in paths if path.name.split("-")[0] not in OWN}
 
 
 def mirror(folder: Path, store: ObjectStore | None = None, **options: Any) -> Mirror:

@@ -23,9 +23,9 @@ from scrapy.settings import Settings
 
 from crawlers import settings
 from crawlers.operate.notify import digests as module
-from crawlers.operate.notify.digest import MOST, SHOWN
+from crawlers.operate.notify.digest import MOST, SHOWN, Told
 from crawlers.operate.notify.digests import Digests, first_told, last_due
-from crawlers.operate.notify.outbox import Outbox, Told, rename
+from crawlers.operate.notify.outbox import Outbox, rename
 from crawlers.operate.sources.source import Source
 from crawlers.store import lines
 from crawlers.store.history import Place, after

@@ -7,7 +7,7 @@ from contextlib import closing, suppress
 from dataclasses import dataclass, replace
 from datetime import datetime, tzinfo
 from functools import cache
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from crawlers.exceptions import CrawlersError
 from crawlers.records import moment
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
     from jinja2 import Environment
 
-    from crawlers.operate.notify.outbox import Told
     from crawlers.store.figures.tally import Became
 
 SHOWN = 20
@@ -32,6 +31,31 @@ MOST = 400
 _FIELDS = 10  # fields that are named of a dataset
 _LONGEST = 200  # characters of a title
 _PAGE = "SELECT landing_page, uri FROM datasets WHERE source = ? AND dataset_id = ?"
+
+
+class Told(NamedTuple):
+    """What of a source was told.
+
+    Args:
+        time: until when.
+        place: up to where in its manifest; the manifest's beginning if only the time is known.
+    """
+
+    time: datetime
+    place: Place = Place()
+
+    @classmethod
+    def parse(cls, given: Any) -> Self | None:
+        """Return what a file says; ``None`` if it says nothing that can be read."""
+        if not isinstance(given, dict) or (time := moment.moment(given.get("time"))) is None:
+            return None
+        end, long, sha256 = given.get("end"), given.get("long"), given.get("sha256")
+        if isinstance(end, int) and isinstance(long, int) and isinstance(sha256, str) and 0 < long <= end:
+            return cls(time, Place(end, long, sha256))
+        return cls(time)
+
+    def fields(self) -> dict[str, Any]:
+        return {"time": moment.written(self.time, "milliseconds"), **self.place._asdict()}
 
 
 class Entry(NamedTuple):

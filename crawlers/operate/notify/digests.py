@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 from crawlers.exceptions import CrawlersError, OutputError
 from crawlers.operate.console import print_error
 from crawlers.operate.notify.channels import Channel, Mail, NotificationError, Webhook
-from crawlers.operate.notify.digest import MOST, SHOWN, Changes, Digest, Reader
+from crawlers.operate.notify.digest import MOST, SHOWN, Changes, Digest, Reader, Told
 from crawlers.operate.notify.notifications import patience, send_all
-from crawlers.operate.notify.outbox import Begun, Outbox, Told
+from crawlers.operate.notify.outbox import Begun, Outbox
 from crawlers.records import moment
 from crawlers.store.index import manifest
 

@@ -11,46 +11,20 @@ import os
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, Self
 from zoneinfo import ZoneInfo
 
 import msgspec
 
-from crawlers.operate.notify.digest import Digest
+from crawlers.operate.notify.digest import Digest, Told
 from crawlers.records import moment
 from crawlers.safety import inside, locks, strict_json
-from crawlers.store.history import Place
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from pathlib import Path
 
 _FILE = "outbox.json"
-
-
-class Told(NamedTuple):
-    """What of a source was told.
-
-    Args:
-        time: until when.
-        place: up to where in its manifest; the manifest's beginning if only the time is known.
-    """
-
-    time: datetime
-    place: Place = Place()
-
-    @classmethod
-    def parse(cls, given: Any) -> Self | None:
-        """Return what a file says; ``None`` if it says nothing that can be read."""
-        if not isinstance(given, dict) or (time := moment.moment(given.get("time"))) is None:
-            return None
-        end, long, sha256 = given.get("end"), given.get("long"), given.get("sha256")
-        if isinstance(end, int) and isinstance(long, int) and isinstance(sha256, str) and 0 < long <= end:
-            return cls(time, Place(end, long, sha256))
-        return cls(time)
-
-    def fields(self) -> dict[str, Any]:
-        return {"time": moment.written(self.time, "milliseconds"), **self.place._asdict()}
 
 
 @dataclass(frozen=True, slots=True)
