@@ -160,6 +160,7 @@ class Versions:
         except OSError as error:
             raise OutputError(f"{path} can't be read ({error.strerror}).") from None
         for mode in ("mode=ro", "immutable=1"):  # a folder that can't be written in has no place for a log
+            db = None
             try:
                 db = sqlite.connect_existing(path, mode, patience=_PATIENCE)
                 if _check(db):
@@ -167,6 +168,8 @@ class Versions:
                 db.close()  # a crawl was killed when it had just made the file
                 return cls(folder, None)
             except sqlite3.Error as error:
+                if db:
+                    db.close()
                 if mode != "mode=ro" or not sqlite.is_unusable(error):
                     raise OutputError(f"{path} can't be read ({error}).") from None
         raise AssertionError
