@@ -16,7 +16,7 @@ from crawlers.records.moment import written
 from crawlers.safety.redact import one_line
 from crawlers.store.difference import difference, plain
 from crawlers.store.figures.formatting import counted, size
-from crawlers.store.history import EXPORTS, Bodies, of_dataset
+from crawlers.store.history import EXPORTS, Bodies, last_at, of_dataset, other_before
 from crawlers.store.index.captures import FILE as CAPTURES
 from crawlers.store.index.index import sources_in
 from crawlers.store.run_text import table
@@ -56,13 +56,11 @@ class DatasetHistory:
 
     def at(self, until: datetime | None) -> Version | None:
         """Return the record's version at a moment, by default the last one; ``None`` if it had none then."""
-        last = written(until, "milliseconds") if until else self.own[-1].time
-        return next((one for one in reversed(self.own) if one.time <= last), None)
+        return last_at(self.own, written(until, "milliseconds") if until else self.own[-1].time)
 
     def before(self, version: Version) -> Version | None:
         """Return the version before one that has other bytes."""
-        earlier = self.own[: self.own.index(version)]
-        return next((one for one in reversed(earlier) if one.known.sha256 != version.known.sha256), None)
+        return other_before(self.own, version)
 
     def body(self, version: Version) -> bytes:
         """Return the bytes of a version.

@@ -17,7 +17,7 @@ from crawlers.store.index.documents import UNREADABLE, item_of
 from crawlers.store.versions import Versions
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Sequence
     from pathlib import Path
     from types import TracebackType
 
@@ -174,6 +174,22 @@ def _with_origins(versions: Iterable[Version]) -> list[Version]:
         last[version.key] = known
         found.append(replace(version, known=known))
     return found
+
+
+def last_at(versions: Sequence[Version], until: str) -> Version | None:
+    """Return the last of a document's versions that was written by a moment; ``None`` if there was none then.
+
+    Args:
+        versions: in the order of writing.
+        until: in UTC, as lines have it.
+    """
+    return next((version for version in reversed(versions) if version.time <= until), None)
+
+
+def other_before(versions: Sequence[Version], version: Version) -> Version | None:
+    """Return the last of a document's versions before one that has other bytes than that; ``None`` if none has."""
+    earlier = versions[: versions.index(version)]
+    return next((one for one in reversed(earlier) if one.known.sha256 != version.known.sha256), None)
 
 
 def between(folder: Path, since: str = "", until: str = "9") -> Iterator[Version]:

@@ -155,16 +155,11 @@ def _chosen(site: Site, source: str, own: list[Version]) -> tuple[Version | None
     """Return the two versions that are compared: those of the moments ``from`` and ``to``, or the last that differ."""
     given = [addresses.text(request.args, name) for name in ("from", "to")]
     until = site.until(given[1], source) or "9"
-    after = _at(own, until)
+    after = history.last_at(own, until)
     if since := site.since(given[0], source):
-        return _at(own, since), after
-    earlier = own[: own.index(after)][::-1] if after else []
-    others = (version for version in earlier if after and version.known.sha256 != after.known.sha256)
-    return next(others, earlier[0] if earlier else None), after
-
-
-def _at(own: list[Version], moment: str) -> Version | None:
-    return next((version for version in reversed(own) if version.time <= moment), None)
+        return history.last_at(own, since), after
+    earlier = own[: own.index(after)] if after else []
+    return (after and history.other_before(own, after)) or (earlier[-1] if earlier else None), after
 
 
 def _compared(bodies: Bodies, before: Version | None, after: Version | None) -> tuple[str | None, Markup | None]:
