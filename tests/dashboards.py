@@ -13,12 +13,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
+from lxml import html
+
 from tests import forked
 from tests.waiting import HANG
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from flask.testing import FlaskClient
+    from werkzeug.test import TestResponse
+
+HERE = "http://127.0.0.1:8710"
 ROOT = Path(__file__).parent.parent
 
 
@@ -69,3 +75,23 @@ def ask(url: str, path: str, method: str = "GET", body: bytes | None = None, **h
         return Answer(answer.status, answer.headers, answer.read().decode())
     finally:
         connection.close()
+
+
+# In the test's own process
+
+
+def get(browser: FlaskClient, path: str, status: int = 200, **headers: str) -> TestResponse:
+    given = {name.replace("_", "-"): text for name, text in headers.items()}
+    answer = browser.get(path, base_url=HERE, headers=given)
+    assert answer.status_code == status, f"{path}: {answer.status_code} {answer.text[:2000]}"
+    return answer
+
+
+def page(browser: FlaskClient, path: str, status: int = 200) -> html.HtmlElement:
+    return html.document_fromstring(get(browser, path, status).text)
+
+
+def text(element: html.HtmlElement) -> str:
+    for one in element.xpath("//style"):
+        one.getparent().remove(one)
+    return " ".join(" ".join(element.itertext()).split())

@@ -25,14 +25,13 @@ from crawlers.store.figures.changes import Wanted, changes
 from crawlers.store.index.database import connect
 from crawlers.store.versions import FILE
 from tests.conftest import options, scrapy
+from tests.dashboards import HERE, get, page, text
 from tests.indexed import indexed, recounted
 from tests.portal.portal import Portal
 
 if TYPE_CHECKING:
     from flask.testing import FlaskClient
-    from werkzeug.test import TestResponse
 
-HERE = "http://127.0.0.1:8710"
 ATOM = "{http://www.w3.org/2005/Atom}"
 SCHEMA = etree.RelaxNG(etree.parse(Path(__file__).parent / "atom.rng"))
 HOSTILE = (
@@ -67,22 +66,6 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> SimpleNamespace:
 @pytest.fixture(scope="module")
 def browser(made: SimpleNamespace) -> FlaskClient:
     return app(made.output).test_client()
-
-
-def get(browser: FlaskClient, path: str, status: int = 200, **headers: str) -> TestResponse:
-    answer = browser.get(path, base_url=HERE, headers={name.replace("_", "-"): text for name, text in headers.items()})
-    assert answer.status_code == status, f"{path}: {answer.status_code} {answer.text[-300:]}"
-    return answer
-
-
-def page(browser: FlaskClient, path: str, status: int = 200) -> html.HtmlElement:
-    return html.document_fromstring(get(browser, path, status).text)
-
-
-def text(element: html.HtmlElement) -> str:
-    for one in element.xpath("//style"):
-        one.getparent().remove(one)
-    return " ".join(" ".join(element.itertext()).split())
 
 
 def manifest(made: SimpleNamespace, dataset_id: str) -> list[dict[str, Any]]:

@@ -20,7 +20,6 @@ from urllib.parse import unquote, urlsplit
 
 import pytest
 from flask import Flask
-from lxml import html
 from scrapy.settings import Settings
 from waitress import wasyncore
 
@@ -33,7 +32,7 @@ from crawlers.operate.dashboard.tail import MOST
 from crawlers.safety.locks import LOCK, take
 from crawlers.store.lines import BLOCK, SHOWN, Budget, backwards
 from tests.conftest import command, options, scrapy
-from tests.dashboards import ask, dashboard
+from tests.dashboards import HERE, ask, dashboard, get, page, text
 from tests.finished import IDS, SOURCES, Finished
 from tests.indexed import indexed
 from tests.portal.portal import Portal
@@ -44,7 +43,6 @@ if TYPE_CHECKING:
 
     from flask.testing import FlaskClient
 
-HERE = "http://127.0.0.1:8710"
 LARGE = 20_000
 
 
@@ -76,22 +74,6 @@ def client(where: Finished | Path) -> FlaskClient:
     if isinstance(where, Path):
         return app(where).test_client()
     return app(where.output, jobs=where.jobs, logs=where.logs).test_client()
-
-
-def get(browser: FlaskClient, path: str, status: int = 200):
-    answer = browser.get(path, base_url=HERE)
-    assert answer.status_code == status, f"{path}: {answer.status_code} {answer.text[:2000]}"
-    return answer
-
-
-def page(browser: FlaskClient, path: str, status: int = 200) -> html.HtmlElement:
-    return html.document_fromstring(get(browser, path, status).text)
-
-
-def text(element: html.HtmlElement) -> str:
-    for one in element.xpath("//style"):
-        one.getparent().remove(one)
-    return " ".join(" ".join(element.itertext()).split())
 
 
 def rows(output: Path, query: str, *values: object) -> list[tuple]:

@@ -29,9 +29,10 @@ from tests import test_datacite as datacite
 from tests import test_iso as iso
 from tests import test_sdmx as sdmx
 from tests.conftest import ROOT, Crawl, options, scrapy
+from tests.dashboards import page, text
 from tests.golden import GOLDEN
 from tests.held import put, put_ckan, put_rdf
-from tests.test_dashboard import client, page, text
+from tests.test_dashboard import client
 
 if TYPE_CHECKING:
     from collections.abc import Callable

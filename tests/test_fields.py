@@ -38,8 +38,9 @@ from crawlers.store.index.columns import DATASETS, FORMS, RESOURCES
 from crawlers.store.index.database import connect
 from crawlers.store.index.search import search
 from tests.conftest import ROOT
+from tests.dashboards import page, text
 from tests.held import put_ckan
-from tests.test_dashboard import client, page, text
+from tests.test_dashboard import client
 
 if TYPE_CHECKING:
     from pathlib import Path
