@@ -18,7 +18,7 @@ from crawlers.causes import FLAWS, KINDS
 from crawlers.exceptions import ArgumentError
 from crawlers.items import State
 from crawlers.operate.notify.channels import Channel, Letter, Mail, NotificationError, Webhook, with_retries
-from crawlers.operate.notify.notice import VERDICTS, Failures, Notice, failures_before
+from crawlers.operate.notify.notice import VERDICTS, Notice, failures_before
 from crawlers.records.moment import seconds
 from crawlers.safety.locks import alone
 from crawlers.safety.redact import safe_line
@@ -120,8 +120,10 @@ class Notifications:
                 self.prometheus.write(report)
         except NotificationError as error:
             failures = [(self.prometheus, error)]
-        before = failures_before(report, folder, self.verdicts) if self.channels else Failures()
-        notice = Notice(report, folder, before, is_listed=is_listed(self.sources, report["source"]))
+        notice = Notice(report, folder)
+        if self.channels:
+            before = failures_before(report, folder, self.verdicts)
+            notice = Notice(report, folder, before, is_listed=is_listed(self.sources, report["source"]))
         is_news = report["verdict"] in self.verdicts or notice.has_recovered or (self.flaws and notice.new_flaws)
         channels = self.channels if is_news else ()
         failed = [*failures, *send_all(channels, notice, self.seconds)]
