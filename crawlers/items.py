@@ -725,7 +725,7 @@ class Resource:
         data_json="accessURL accessService webService",
         schema_org="url embedUrl",
         ckan="access_url url",
-        without={"html": "is its url", "index": "is its url, if it has no file"},
+        without={"html": "is its url"},
     )
     download_url: str | None = spec(
         "address",
@@ -734,7 +734,7 @@ class Resource:
         data_json="downloadURL",
         schema_org="contentUrl",
         ckan="download_url",
-        without={"html": "is its url", "index": "is its url"},
+        without={"html": "is its url"},
     )
     format: str | None = spec(
         "text",
@@ -780,7 +780,7 @@ class Resource:
         "rights",
         rdf="dct:rights dc:rights dct:accessRights dcat:accessRights",
         data_json="rights accessRights",
-        without=_SAID_OF_DATASETS,
+        without={"html": "pages say it of the dataset"},
     )
     conforms_to: list[str] = as_of(Dataset, "conforms_to", without=_SAID_OF_DATASETS)
     documentation: list[str] = as_of(

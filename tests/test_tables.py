@@ -33,6 +33,7 @@ KEYS = {
     "records/rdf/contexts.csv": {r"\S+/dcat-us[_-]3[0-9.]*\.jsonld"},
     "records/rdf/terms.csv": {"dct", "dcat"},
     "records/rdf/themes.csv": {"data-theme", "high-value", "inspire"},
+    "store/figures/quality.toml": {"findability", "contextuality", "formats"},
     "store/export/dcat-ap.csv": {"dcat:Dataset", "dcat:Distribution", "foaf:Agent"},
     "store/export/dcat-us.csv": {"dcat:Dataset", "org:Organization", "vcard:Kind"},
     "records/file_types.csv": {"CSV", "GEOJSON"},
@@ -56,6 +57,7 @@ NO_WORDS = (
     "operate/",
     "listing/",
     "publish/",
+    "store/figures/",
 )
 WORDS = [name for name in KEYS if name.endswith(".toml") and not name.startswith(NO_WORDS)]
 CSV = [name for name in KEYS if name.endswith(".csv")]

@@ -15,6 +15,7 @@ from crawlers.items import Extension, Site
 from crawlers.safety import inside, strict_json
 from crawlers.safety.names import Names
 from crawlers.store import timeseries
+from crawlers.store.figures import quality
 from crawlers.store.index import Index, from_the_beginning
 from crawlers.store.index.completeness import completeness
 
@@ -87,7 +88,7 @@ class TimeSeries:
         if isinstance(document, dict):
             yield from timeseries.measures(document)
 
-    def _own(self, report: Mapping[str, Any]) -> dict[str, int]:
+    def _own(self, report: Mapping[str, Any]) -> dict[str, int | str]:
         """Return the source's own counts: of what it has if the run saw all of it, of what changed in any case."""
         index = self.crawler.get_extension(Index)
         try:
@@ -97,11 +98,13 @@ class TimeSeries:
             logger.warning("The time series lacks this run's counts: %s", error)
         return {}
 
-    def _counts(self, db: sqlite3.Connection, report: Mapping[str, Any]) -> dict[str, int]:
-        held = dict(timeseries.held(db, report["source"]))
-        if "resources" in held:  # all datasets are described
+    def _counts(self, db: sqlite3.Connection, report: Mapping[str, Any]) -> dict[str, int | str]:
+        counts = dict(timeseries.held(db, report["source"]))
+        held: dict[str, int | str] = {**counts}
+        has_seen_all = self._has_seen_all(report, counts.get("datasets"))
+        if has_seen_all and "resources" in held:  # all datasets are described
             held |= completeness(db, report["source"])
-        has_seen_all = self._has_seen_all(report, held.get("datasets"))
+            held |= quality.observed(db, report["source"])
         found = held if has_seen_all else {}
         if "datasets" in held:
             changed = timeseries.changed(db, report["source"], report["started"][:10])

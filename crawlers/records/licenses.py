@@ -199,3 +199,17 @@ def _identifiers() -> dict[str, str]:
     return {
         _key(name): key for name, key in names if not key.startswith("LicenseRef") and not name.startswith("LicenseRef")
     }
+
+
+def is_of_spdx(identifier: str | None) -> bool:
+    """Return whether SPDX's list of licences has an identifier.
+
+    >>> is_of_spdx("CC-BY-4.0"), is_of_spdx("cc-by-4.0"), is_of_spdx("other-open")
+    (True, False, False)
+    """
+    return identifier in _spdx_keys()
+
+
+@cache
+def _spdx_keys() -> frozenset[str]:
+    return frozenset(_identifiers().values())

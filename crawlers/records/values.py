@@ -360,3 +360,21 @@ def status(code: str | None) -> str | None:
 
 def availability(code: str | None) -> str | None:
     return f"{_EU}planned-availability/{code}" if code in _AVAILABILITIES else None
+
+
+_ACCESS = ("PUBLIC", "RESTRICTED", "NON_PUBLIC", "CONFIDENTIAL", "SENSITIVE")
+_ACCESS_RIGHTS = {
+    "".join(filter(str.isalnum, name.casefold())): code
+    for code in _ACCESS
+    for name in (code, f"{_EU}access-right/{code}")
+}
+
+
+def access_right(text: str) -> str | None:
+    """Return the EU's IRI of an access right with a label or a code.
+
+    >>> access_right("Non-public"), access_right("on request")
+    ('http://publications.europa.eu/resource/authority/access-right/NON_PUBLIC', None)
+    """
+    code = _ACCESS_RIGHTS.get("".join(filter(str.isalnum, text.casefold())))
+    return f"{_EU}access-right/{code}" if code else None

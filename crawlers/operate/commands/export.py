@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from functools import partial
 from pathlib import Path
-from typing import IO, TYPE_CHECKING
+from typing import IO, TYPE_CHECKING, Any
 
 from crawlers.exceptions import ExportError
 from crawlers.operate.console import print_error
@@ -22,7 +24,9 @@ _FOLDER = "folder"
 class Command(ProjectCommand):
     """Exit code: 0 written, 1 not written, 3 written, but some documents can't be read or some datasets are invalid."""
 
-    takes = "--format FORMAT [-o FILE] [--validate] [source ...] | SOURCE --at TIME --format folder -o FOLDER"
+    takes = (
+        "--format FORMAT [-o FILE] [--validate] [--quality] [source ...] | SOURCE --at TIME --format folder -o FOLDER"
+    )
     summary = "Write the datasets on disk as DCAT-AP, CSV, Parquet or Croissant, or a source's folder as it was"
 
     def add_options(self, parser: argparse.ArgumentParser) -> None:
@@ -35,6 +39,9 @@ class Command(ProjectCommand):
         )
         parser.add_argument("--at", metavar="TIME", help="folder: as it was then: 2026-11-20 (its end)")
         parser.add_argument("--partial", action="store_true", help="folder: without documents that are not kept")
+        parser.add_argument(
+            "--quality", action="store_true", help="DCAT: add the points of each dataset's metadata (DQV)"
+        )
         parser.add_argument("--validate", action="store_true", help="check each dataset by SHACL shapes")
         parser.add_argument(
             "--shapes",
@@ -69,12 +76,30 @@ class Command(ProjectCommand):
         self.tell_replaced(args)
         sources = held_sources(output, args)
         datasets = held_items(output, sources, self._report)
-        with target(file_given) as file:
+        with self._measures(opts, args, output) as scores, target(file_given) as file:
+            write = partial(WRITERS[opts.format], **scores)
             if opts.validate:
                 before = held_items(output, sources, lambda _: None)
-                self._validate(datasets, before, file, opts)
+                self._validate(datasets, before, file, opts, write)
             else:
-                WRITERS[opts.format](datasets, file)
+                write(datasets, file)
+
+    @contextmanager
+    def _measures(self, opts: argparse.Namespace, args: list[str], output: Path) -> Iterator[dict[str, Any]]:
+        """Give the writer of a format of DCAT what measures each dataset's metadata, if that is wanted."""
+        from crawlers.store.export.output import PROFILES
+
+        if not opts.quality:
+            yield {}
+            return
+        if opts.format not in PROFILES:
+            raise ExportError(f"--quality adds to DCAT, not {opts.format}: name {', '.join(PROFILES)} with --format.")
+        from crawlers.store.figures.quality import scores
+        from crawlers.store.index.database import connect, readable
+
+        self.catch_up(args)
+        with readable(output), closing(connect(output)) as db:
+            yield {"scores": lambda dataset: scores(db, dataset.source, dataset.id)}
 
     def _write_folder(self, args: list[str], opts: argparse.Namespace) -> None:
         """Write a source's folder as it was."""
@@ -85,7 +110,7 @@ class Command(ProjectCommand):
 
         moment = self.moment("--at", opts.at, args[0] if args else None, end)
         is_named = len(args) == 1 and opts.output and _file(opts.output)
-        if opts.format != _FOLDER or moment is None or not is_named or opts.validate:
+        if opts.format != _FOLDER or moment is None or not is_named or opts.validate or opts.quality:
             raise ExportError("A folder as it was is: SOURCE --at TIME --format folder -o FOLDER [--partial].")
         output = self.path("OUTPUT_DIR")
         (source,) = held_sources(output, args)
@@ -95,10 +120,15 @@ class Command(ProjectCommand):
         print(f"{opts.output}: {counted(done.documents, 'document')} of {source} at {written(moment)}.")
 
     def _validate(
-        self, datasets: Iterator[Dataset], before: Iterator[Dataset], file: IO[bytes], opts: argparse.Namespace
+        self,
+        datasets: Iterator[Dataset],
+        before: Iterator[Dataset],
+        file: IO[bytes],
+        opts: argparse.Namespace,
+        write: Callable[..., None],
     ) -> None:
         """Write the datasets, and what the shapes say of each."""
-        from crawlers.store.export.output import PROFILES, WRITERS, target
+        from crawlers.store.export.output import PROFILES, target
 
         if opts.format not in PROFILES:
             raise ExportError(f"--validate checks DCAT, not {opts.format}: name {', '.join(PROFILES)} with --format.")
@@ -107,7 +137,7 @@ class Command(ProjectCommand):
 
         with target(path) as report:
             validation = Validation(opts.shapes, PROFILES[opts.format], report)
-            WRITERS[opts.format](validation.passing(datasets, before), file)
+            write(validation.passing(datasets, before), file)
         self.invalid = validation.invalid
         found = f"{validation.invalid} of {validation.datasets} datasets violate the shapes"
         print_error(f"{found}: see {path or 'standard output'}.")

@@ -77,6 +77,11 @@ def version(source_name: str, dataset_id: str, sha256: str = "", **words: str | 
     return here(path, id=dataset_id, **words)
 
 
+def quality(source_name: str, publisher: str | None = None) -> str:
+    """Return the address of the page about the quality of a source, or of one of its publishers."""
+    return here(f"{source(source_name)}/quality", publisher=publisher)
+
+
 def run(source_name: str, name: str) -> str:
     """
     >>> run("hdx", "20261120T030000Z")

@@ -12,7 +12,7 @@ from flask import Flask, Response, request
 from werkzeug.exceptions import BadRequest, HTTPException, InternalServerError, MethodNotAllowed
 
 from crawlers.exceptions import FiguresError, IndexUnreadableError, OutputError, SourcesError
-from crawlers.operate.dashboard import api, changes, datasets, files, runs, sources, tables
+from crawlers.operate.dashboard import api, changes, datasets, files, quality, runs, sources, tables
 from crawlers.operate.dashboard.schema import Error
 from crawlers.operate.dashboard.site import Site
 from crawlers.operate.report.report import SCRIPT
@@ -89,6 +89,8 @@ _PAGES: dict[str, Callable[..., AnyResponse | str]] = {
     "/sources/<source>/profiles/<path:profile_id>": datasets.profile,
     "/sources/<source>/versions": changes.versions,
     "/sources/<source>/versions/<path:dataset_id>": changes.versions,
+    "/sources/<source>/quality": quality.source,
+    "/quality": quality.sources,
     "/changes": changes.changes,
     changes.FEED: changes.feed,
     "/runs": runs.runs,

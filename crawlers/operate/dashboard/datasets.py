@@ -22,6 +22,7 @@ from crawlers.safety import inside, strict_json
 from crawlers.safety.redact import one_line, writable
 from crawlers.store.figures.ecosystem import KINDS
 from crawlers.store.figures.formatting import counted
+from crawlers.store.figures.quality import assessment
 from crawlers.store.figures.series import profile_charts
 from crawlers.store.index.columns import FORMS, LISTS
 from crawlers.store.index.search import UNSPACED, newest, search
@@ -186,6 +187,7 @@ def dataset(site: Site, source: str, dataset_id: str | None = None) -> str | Res
             "documents": _documents(db, source, dataset_id),
             "looks": [dict(look) for look in db.execute(_LOOKS, (source, dataset_id))],
             "others": db.execute(_OTHERS, row).fetchall(),
+            "quality": assessment(db, source, dataset_id),
         }
     row |= {name: _listed(row[name]) for name in LISTS}
     known |= {

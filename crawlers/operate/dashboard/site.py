@@ -215,6 +215,7 @@ def _templates() -> Environment:
         profile_href=addresses.profile,
         run_href=addresses.run,
         versions_href=addresses.versions,
+        quality_href=addresses.quality,
         file_href=addresses.file,
         files_href=lambda name, value: addresses.here("/files", **{name: value}),
         here=addresses.here,

@@ -250,7 +250,7 @@ _TABLES: dict[str, Callable[[str], str | None]] = {
     DCT + "LinguisticSystem": _language,
     DCT + "MediaTypeOrExtent": _file_type,
     DCT + "MediaType": _media_type,
-    DCT + "RightsStatement": vocabularies.access_right,
+    DCT + "RightsStatement": values.access_right,
     DCT + "LicenseDocument": vocabularies.license,
 }
 

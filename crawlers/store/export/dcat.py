@@ -20,15 +20,23 @@ from pyoxigraph import Literal as OxigraphLiteral
 from crawlers.items import Agent
 from crawlers.records.rdf.dcat_context import PREFIXES, TERMS, context
 from crawlers.records.rdf.document import document
-from crawlers.records.rdf.terms import DCAT, DCT, FOAF, Graph
+from crawlers.records.rdf.terms import DCAT, DCT, FOAF, RDFS, TYPE, XSD, Graph, Literal
 from crawlers.store.export.description import description
 from crawlers.store.export.nodes import Nodes, Taken, agent, iri, literal, minted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from crawlers.items import Dataset
     from crawlers.records.rdf.terms import Term
+
+    Scores = Callable[[Dataset], Mapping[str, tuple[float, int]]]
+    """Returns the points of a dataset by each metric, and of how many that is."""
+
+
+DQV = "http://www.w3.org/ns/dqv#"
+METRICS = "https://piveau.eu/ns/voc#"
+"""The metrics by which data.europa.eu publishes its assessment: scoring, findabilityScoring ..."""
 
 
 class ExportedCatalogue(NamedTuple):
@@ -38,19 +46,27 @@ class ExportedCatalogue(NamedTuple):
     """Each dataset's graph and its IRI; read them before the next catalogue."""
 
 
-def catalogues(datasets: Iterable[Dataset], profile: str = "dcat-ap") -> Iterator[ExportedCatalogue]:
+def catalogues(
+    datasets: Iterable[Dataset], profile: str = "dcat-ap", scores: Scores | None = None
+) -> Iterator[ExportedCatalogue]:
     """Yield the catalogue of each source, then one of all sources if there are several, and none in DCAT-US.
 
     Args:
         datasets: grouped by source.
         profile: the name of the profile that the datasets have.
+        scores: returns the points of a dataset, which are added as measurements.
     """
     subjects = []
     with Taken() as taken:
         for graph, subject, held in of_sources(datasets):
             taken.take(subject)
             subjects.append(subject)
-            yield ExportedCatalogue(graph, subject, (description(dataset, taken, profile) for dataset in held))
+            described = ((dataset, *description(dataset, taken, profile)) for dataset in held)
+            yield ExportedCatalogue(
+                graph,
+                subject,
+                ((_measured(nodes, name, scores and scores(dataset)), name) for dataset, nodes, name in described),
+            )
     if len(subjects) != 1 and profile != "dcat-us":  # where a catalogue must have datasets
         about, subject = _catalogue("All sources", "The catalogues of all sources, as they were copied.", "Several")
         about.say(subject, DCAT + "catalog", *subjects)
@@ -79,6 +95,22 @@ def _catalogue(title: str, text: str, publisher: str) -> tuple[Nodes, str]:
     return about, subject
 
 
+def _measured(nodes: Graph, subject: str, scores: Mapping[str, tuple[float, int]] | None) -> Graph:
+    """Add what a dataset's metadata are worth, by the Data Quality Vocabulary and the metrics of data.europa.eu."""
+    for metric, (points, known) in (scores or {}).items():
+        if known:
+            name = f"_:q{metric}"
+            nodes[name] = {
+                TYPE: [f"{DQV}QualityMeasurement"],
+                f"{DQV}computedOn": [subject],
+                f"{DQV}isMeasurementOf": [METRICS + metric],
+                f"{DQV}value": [Literal(f"{points:.1f}", datatype=f"{XSD}decimal")],
+                f"{RDFS}comment": [Literal(f"of {known} points that are known")],
+            }
+            nodes[subject].setdefault(f"{DQV}hasQualityMeasurement", []).append(name)
+    return nodes
+
+
 # As RDF/XML and Turtle
 
 _PREFIXES = {
@@ -90,9 +122,15 @@ _HEAD = re.compile(rb"""\A(?:<\?xml[^\n]*\n<rdf:RDF(?: xmlns:\w+="[^"]*")+>|(?:@
 _PREFIX = re.compile(rb"""@prefix [^\n]*\n| xmlns:\w+="[^"]*\"""")
 
 
-def _write(datasets: Iterable[Dataset], output: IO[bytes], *, format: RdfFormat) -> None:  # noqa: A002
+def _write(
+    datasets: Iterable[Dataset],
+    output: IO[bytes],
+    *,
+    format: RdfFormat,  # noqa: A002
+    scores: Scores | None = None,
+) -> None:
     into = cast("IO[bytes]", _InOrder(output))
-    triples = _triples(_graphs(datasets))
+    triples = _triples(_graphs(datasets, scores))
     if format == RdfFormat.RDF_XML:
         triples = (each for each in triples if _has_xml_name(each.predicate))
     serialize(triples, into, format, prefixes=_PREFIXES)
@@ -134,8 +172,8 @@ def _sorted(head: re.Match[bytes]) -> bytes:
     return _PREFIX.sub(lambda _: next(prefixes), head[0])
 
 
-def _graphs(datasets: Iterable[Dataset]) -> Iterator[Graph]:
-    for catalogue in catalogues(datasets):
+def _graphs(datasets: Iterable[Dataset], scores: Scores | None) -> Iterator[Graph]:
+    for catalogue in catalogues(datasets, scores=scores):
         yield catalogue.graph
         for graph, subject in catalogue.datasets:
             listed: Graph = {catalogue.subject: {DCAT + "dataset": [subject]}}
@@ -172,10 +210,12 @@ turtle = partial(_write, format=RdfFormat.TURTLE)
 # As JSON-LD, with the same terms as the documents on disk
 
 
-def json_ld(datasets: Iterable[Dataset], output: IO[bytes], *, profile: str = "dcat-ap") -> None:
+def json_ld(
+    datasets: Iterable[Dataset], output: IO[bytes], *, profile: str = "dcat-ap", scores: Scores | None = None
+) -> None:
     """Write one object, whose ``@graph`` has the catalogues; each dataset is on a line of its own."""
     output.write(b'{"@context":' + orjson.dumps(context(TERMS.values(), PREFIXES)) + b',\n"@graph":[')
-    for number, catalogue in enumerate(catalogues(datasets, profile)):
+    for number, catalogue in enumerate(catalogues(datasets, profile, scores)):
         output.write(b",\n" if number else b"\n")
         output.write(_node(catalogue.graph, catalogue.subject).removesuffix(b"}") + b',"dataset":[')
         for position, (graph, subject) in enumerate(catalogue.datasets):

@@ -14,6 +14,7 @@ from uuid import NAMESPACE_URL, uuid5
 from pyoxigraph import NamedNode
 
 from crawlers.exceptions import ExportError
+from crawlers.records import values
 from crawlers.records.formats import eu_file_type
 from crawlers.records.licenses import license as license_of
 from crawlers.records.rdf.authorities import authority
@@ -315,7 +316,7 @@ def theme(about: Nodes, text: str) -> str | None:
 
 
 def access_rights(about: Nodes, text: str) -> str | None:
-    return labelled(about, vocabularies.access_right(text) or text, DCT + "RightsStatement")
+    return labelled(about, values.access_right(text) or text, DCT + "RightsStatement")
 
 
 def language(about: Nodes, tag: str) -> str | None:

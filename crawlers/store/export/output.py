@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable
 from contextlib import contextmanager
 from functools import partial
 from importlib import import_module
-from typing import IO, TYPE_CHECKING
+from typing import IO, TYPE_CHECKING, Any
 
 from crawlers.exceptions import DamagedSourceError, ExportError, hint
 from crawlers.items import Dataset
@@ -21,12 +21,12 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-def _write(datasets: Iterable[Dataset], output: IO[bytes], *, module: str, function: str) -> None:
+def _write(datasets: Iterable[Dataset], output: IO[bytes], *, module: str, function: str, **given: Any) -> None:
     """Import a writer when it is used: a table needs no RDF."""
-    getattr(import_module(f"crawlers.store.export.{module}"), function)(datasets, output)
+    getattr(import_module(f"crawlers.store.export.{module}"), function)(datasets, output, **given)
 
 
-WRITERS: dict[str, Callable[[Iterable[Dataset], IO[bytes]], None]] = {
+WRITERS: dict[str, Callable[..., None]] = {
     name: partial(_write, module=module, function=function)
     for name, module, function in (
         ("dcat", "dcat", "rdf_xml"),
@@ -39,7 +39,7 @@ WRITERS: dict[str, Callable[[Iterable[Dataset], IO[bytes]], None]] = {
     )
 }
 PROFILES = {"dcat": "dcat-ap", "jsonld": "dcat-ap", "ttl": "dcat-ap", "dcat-us": "dcat-us"}
-"""The profile of each format that is DCAT."""
+"""The profile of each format that is DCAT; its writers take ``scores``, see `crawlers.store.export.dcat.catalogues`."""
 BINARY = ("parquet",)
 """What no terminal shows."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from importlib import resources
-from typing import IO, TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import pyoxigraph
 
@@ -25,6 +25,13 @@ if TYPE_CHECKING:
 _SHAPES = "dcat-ap.shapes.ttl"
 _MOST = 1000  # results of a dataset
 _LONGEST = 200  # characters of a value
+
+
+class Report(Protocol):
+    """What takes a validation's lines: a file, or what reads them at once."""
+
+    def write(self, line: bytes, /) -> object:
+        """Take the line of a dataset."""
 
 
 class ShapeResult(NamedTuple):
@@ -71,7 +78,7 @@ class Validation:
         ExportError: pyshacl is not installed, or a file can't be read as shapes.
     """
 
-    def __init__(self, shapes: Sequence[Path], profile: str, report: IO[bytes]) -> None:
+    def __init__(self, shapes: Sequence[Path], profile: str, report: Report) -> None:
         self.pyshacl = installed()
         self.shapes = _read(shapes)
         self.profile = profile

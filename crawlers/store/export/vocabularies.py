@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from functools import cache, lru_cache
+from functools import lru_cache
 
 import langcodes
-from license_expression import get_spdx_licensing  # type: ignore[import-untyped]
 
+from crawlers.records.licenses import is_of_spdx
 from crawlers.records.rdf.authorities import authority
 from crawlers.records.rdf.terms import SPDX
 
@@ -14,7 +14,6 @@ EU = "http://publications.europa.eu/resource/authority/"
 IANA = "https://www.iana.org/assignments/media-types/"
 
 _THEMES = ("AGRI", "ECON", "EDUC", "ENER", "ENVI", "GOVE", "HEAL", "INTR", "JUST", "REGI", "SOCI", "TECH", "TRAN")
-_ACCESS = ("PUBLIC", "RESTRICTED", "NON_PUBLIC", "CONFIDENTIAL", "SENSITIVE")
 _ALGORITHMS = ("adler32", "md2", "md4", "md5", "md6", "sha1", "sha224", "sha256", "sha384", "sha512")
 
 
@@ -27,7 +26,6 @@ _THEMES_BY_NAME = {
     for iri in (f"{EU}data-theme/{code}" for code in _THEMES)
     for name in (iri, iri[-4:], str(authority(iri)[0]))
 }
-_ACCESS_RIGHTS = {_key(name): code for code in _ACCESS for name in (code, EU + "access-right/" + code)}
 
 
 def theme(text: str) -> str | None:
@@ -39,16 +37,6 @@ def theme(text: str) -> str | None:
     True
     """
     return _THEMES_BY_NAME.get(_key(text.replace("&", "and")))
-
-
-def access_right(text: str) -> str | None:
-    """Return the EU's IRI of an access right with a label or a code.
-
-    >>> access_right("Non-public"), access_right("on request")
-    ('http://publications.europa.eu/resource/authority/access-right/NON_PUBLIC', None)
-    """
-    code = _ACCESS_RIGHTS.get(_key(text))
-    return f"{EU}access-right/{code}" if code else None
 
 
 @lru_cache(maxsize=512)
@@ -82,13 +70,7 @@ def license(id: str | None) -> str | None:  # noqa: A001, A002
     >>> license("CC-BY-4.0"), license("other-open")
     ('http://spdx.org/licenses/CC-BY-4.0', None)
     """
-    return f"http://spdx.org/licenses/{id}" if id in _spdx() else None
-
-
-@cache
-def _spdx() -> frozenset[str]:
-    symbols = get_spdx_licensing().known_symbols.values()
-    return frozenset(one.key for one in symbols if not one.is_exception and not one.key.startswith("LicenseRef"))
+    return f"http://spdx.org/licenses/{id}" if is_of_spdx(id) else None
 
 
 def algorithm(name: str) -> str | None:

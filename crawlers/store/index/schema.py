@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from crawlers.store.index.columns import DATASETS, RESOURCES
 
-VERSION = 20  # of the tables and the views; an index of another version is rebuilt
+VERSION = 21  # of the tables and the views; an index of another version is rebuilt
 
 SEARCHED = (
     *("title", "name", "description", "publisher", "keywords", "places", "formats", "resource_titles", "details"),

@@ -1,0 +1,359 @@
+"""The quality of metadata, by the assessment of data.europa.eu: points of a dataset, of a source, of a publisher.
+
+Five dimensions, 405 points a dataset; of what is said of files, the share of the dataset's files counts. What is not
+known leaves the denominator: whether addresses answer is known of what an archive looked at, whether a dataset conforms
+only where it was validated.
+
+Source: data.europa.eu's Metadata Quality Assessment, https://data.europa.eu/mqa/methodology.
+"""
+
+from __future__ import annotations
+
+import mimetypes
+import tomllib
+from dataclasses import dataclass, field
+from functools import cache, lru_cache
+from importlib import resources
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+from crawlers.records import values
+from crawlers.records.formats import eu_file_type
+from crawlers.records.licenses import is_of_spdx
+
+if TYPE_CHECKING:
+    import sqlite3
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+    Conforms = Callable[[str, str], bool | None]
+    """Returns whether the dataset of a source and an id conforms to shapes; ``None`` for what is not known."""
+
+METRIC = "quality:"
+"""Before the name of a dimension in a time series; the value is per cent of the points that are known."""
+RATINGS = {"excellent": 351 / 405, "good": 221 / 405, "sufficient": 121 / 405, "bad": 0.0}
+"""The share of the points from which on each rating is given."""
+EXAMPLES = 3
+_LICENCE = "http://publications.europa.eu/resource/authority/licence/"
+
+
+class Indicator(NamedTuple):
+    """One thing that the assessment looks at.
+
+    Args:
+        of: dataset, file, answers or shapes: of what it is said, and what must be there to know it.
+        says: what it is called.
+        test: SQL, as in quality.toml.
+        mend: what a publisher can do.
+    """
+
+    name: str
+    dimension: str
+    points: int
+    of: Literal["dataset", "file", "answers", "shapes"]
+    says: str
+    test: str
+    mend: str
+
+    @property
+    def is_of_files(self) -> bool:
+        return self.of in {"file", "answers"}
+
+
+def _table() -> dict[str, Any]:
+    return tomllib.loads(resources.files(__package__).joinpath("quality.toml").read_text("utf-8"))
+
+
+_FORMATS = {name: frozenset(codes.split()) for name, codes in _table().pop("formats").items()}
+INDICATORS = tuple(
+    Indicator(name, dimension, **each)
+    for dimension, own in _table().items()
+    if dimension != "formats"
+    for name, each in own.items()
+)
+DIMENSIONS = tuple(dict.fromkeys(one.dimension for one in INDICATORS))
+
+# What SQL asks of a text
+
+
+@lru_cache(maxsize=4096)
+def listed(vocabulary: str, text: str | None) -> bool:
+    """Return whether a vocabulary has a text.
+
+    Args:
+        vocabulary: file type, media type, access right or licence; machine-readable or non-proprietary formats.
+
+    >>> listed("file type", "Excel"), listed("media type", "text/csv"), listed("non-proprietary", "xlsx")
+    (True, True, False)
+    >>> listed("licence", "CC-BY-4.0"), listed("licence", "other-open"), listed("access right", "public")
+    (True, False, True)
+    """
+    if not text:
+        return False
+    return _VOCABULARIES[vocabulary](text)
+
+
+def _file_type(text: str) -> str:
+    known = eu_file_type(text)
+    return known.code if known else text.strip().upper()
+
+
+@cache
+def _media_types() -> frozenset[str]:
+    return frozenset(mimetypes.MimeTypes().types_map[True].values())  # those that IANA has
+
+
+_VOCABULARIES: Mapping[str, Callable[[str], bool]] = {
+    "file type": lambda text: eu_file_type(text) is not None,
+    "media type": lambda text: text in _media_types() or ((known := eu_file_type(text)) and known.media_type) == text,
+    "access right": lambda text: values.access_right(text) is not None,
+    "licence": lambda text: text.startswith(_LICENCE) or is_of_spdx(text),
+    **{name: lambda text, codes=codes: _file_type(text) in codes for name, codes in _FORMATS.items()},  # type: ignore[misc]
+}
+
+# The query
+
+_ACCESS = "coalesce(r.access_url, iif(r.download_url IS NULL, r.url, NULL))"
+_DOWNLOAD = "coalesce(r.download_url, iif(r.access_url IS NULL OR r.access_url = r.url, NULL, r.url))"
+_LOOK = """(
+    SELECT CASE
+        WHEN c.state IN ('kept', 'unchanged', 'alive') OR c.http_status BETWEEN 200 AND 399 THEN 1
+        WHEN c.is_broken = 1 THEN 0
+    END FROM captures c WHERE c.source = 'archive-of-' || r.source AND c.dataset_id = r.dataset_id
+        AND c.resource_id = r.resource_id AND c.url = {} AND c.is_last
+)"""
+_HAS_ARCHIVE = "SELECT EXISTS (SELECT 1 FROM captures WHERE source = 'archive-of-' || ?)"
+_PARTS = {
+    "access": _ACCESS,
+    "download": _DOWNLOAD,
+    "access_look": _LOOK.format(_ACCESS),
+    "download_look": _LOOK.format(_DOWNLOAD),
+}
+_OF_DATASETS = """
+    SELECT d.dataset_id, d.title, d.publisher, {tests} FROM datasets d LEFT JOIN (
+        SELECT r.dataset_id, {shares} FROM resources r JOIN datasets d USING (source, dataset_id)
+        WHERE d.source = :source AND d.withdrawn = 0 {only} GROUP BY r.source, r.dataset_id
+    ) f USING (dataset_id) WHERE d.source = :source AND d.withdrawn = 0 {only}
+"""
+
+
+class Assessed(NamedTuple):
+    """A dataset, and how much of each indicator it has: from 0 to 1, ``None`` for what is not known."""
+
+    dataset_id: str
+    title: str | None
+    publisher: str | None
+    shares: Sequence[float | None]
+
+
+@dataclass(slots=True)
+class Check:
+    """What one indicator found in a group of datasets.
+
+    Attributes:
+        known: of how many datasets it is known.
+        failing: how many of them lack it, or some of their files do.
+        lost: the points that they lack in sum.
+        examples: the first of them: id and title.
+    """
+
+    known: int = 0
+    failing: int = 0
+    lost: float = 0.0
+    examples: list[tuple[str, str | None]] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class Assessment:
+    """The points of a group of datasets: of a source, of a publisher, or of one dataset."""
+
+    datasets: int = 0
+    checks: dict[str, Check] = field(default_factory=lambda: {one.name: Check() for one in INDICATORS})
+
+    def add(self, one: Assessed) -> None:
+        """Count a dataset."""
+        self.datasets += 1
+        for indicator, share in zip(INDICATORS, one.shares, strict=True):
+            if share is None:
+                continue
+            check = self.checks[indicator.name]
+            check.known += 1
+            if share < 1:
+                check.failing += 1
+                check.lost += indicator.points * (1 - share)
+                if len(check.examples) < EXAMPLES:
+                    check.examples.append((one.dataset_id, one.title))
+
+    def join(self, other: Assessment) -> None:
+        """Count the datasets of another group."""
+        self.datasets += other.datasets
+        for name, theirs in other.checks.items():
+            check = self.checks[name]
+            check.known += theirs.known
+            check.failing += theirs.failing
+            check.lost += theirs.lost
+            check.examples += theirs.examples[: EXAMPLES - len(check.examples)]
+
+    def points(self, indicator: Indicator) -> float | None:
+        """Return the points of an indicator that a dataset has on average; ``None`` if that is not known."""
+        check = self.checks[indicator.name]
+        return indicator.points - check.lost / check.known if check.known else None
+
+    def of(self, dimension: str | None = None) -> Score:
+        """Return the points of a dimension, or of all."""
+        own = [one for one in INDICATORS if dimension in (None, one.dimension)]
+        found = [(one.points, points) for one in own if (points := self.points(one)) is not None]
+        return Score(sum(points for _, points in found), sum(most for most, _ in found), sum(one.points for one in own))
+
+    def unknown(self) -> list[Indicator]:
+        """Return what is known of no dataset."""
+        return [one for one in INDICATORS if not self.checks[one.name].known]
+
+    def to_mend(self) -> list[tuple[Indicator, Check]]:
+        """Return what fails, by the points that mending it brings."""
+        found = [(one, self.checks[one.name]) for one in INDICATORS if self.checks[one.name].failing]
+        return sorted(found, key=lambda each: (-each[1].lost, each[0].name))
+
+    def rows(self) -> list[dict[str, Any]]:
+        """Return what a dataset has, lacks, and what is not known of it, of each dimension: rows of a plot."""
+        found = []
+        for name in DIMENSIONS:
+            own = self.of(name)
+            values = [round(own.points), own.known - round(own.points), own.most - own.known]
+            label = name.capitalize()
+            found.append({"label": label, "values": values, "total": own.most, "all": False, "cells": [label, *values]})
+        return found
+
+    def as_json(self) -> dict[str, Any]:
+        """Return all of it, for programs."""
+        return {
+            "datasets": self.datasets,
+            **self.of().as_json(),
+            "dimensions": {name: self.of(name).as_json() for name in DIMENSIONS},
+            "not_known": [one.name for one in self.unknown()],
+            "to_mend": [
+                {
+                    "check": one.name,
+                    "says": one.says,
+                    "dimension": one.dimension,
+                    "points": one.points,
+                    "datasets": check.failing,
+                    "known": check.known,
+                    "gain": round(check.lost / check.known, 2),
+                    "mend": one.mend,
+                    "examples": [{"id": name, "title": title} for name, title in check.examples],
+                }
+                for one, check in self.to_mend()
+            ],
+        }
+
+
+class Score(NamedTuple):
+    """Points, on average.
+
+    Args:
+        known: how many there could be, of what is known.
+        most: how many there could be if all were known.
+    """
+
+    points: float
+    known: int
+    most: int
+
+    @property
+    def share(self) -> float | None:
+        return self.points / self.known if self.known else None
+
+    def as_json(self) -> dict[str, Any]:
+        share = self.share
+        per_cent = None if share is None else round(100 * share, 1)
+        return {
+            "points": round(self.points, 1),
+            "of": self.known,
+            "most": self.most,
+            "share": per_cent,
+            "rating": self.rating,
+        }
+
+    @property
+    def rating(self) -> str:
+        """
+        >>> Score(201, 325, 405).rating, Score(0, 0, 405).rating
+        ('good', 'not known')
+        """
+        share = self.share
+        return next(name for name, least in RATINGS.items() if share >= least) if share is not None else "not known"
+
+
+def assessed(
+    db: sqlite3.Connection,
+    source: str,
+    dataset_id: str | None = None,
+    conforms: Conforms | None = None,
+) -> Iterator[Assessed]:
+    """Yield the datasets of a source that are not withdrawn, or one of them.
+
+    Args:
+        db: the index.
+        conforms: what validation found, if there was one.
+    """
+    has_archive = bool(db.execute(_HAS_ARCHIVE, (source,)).fetchone()[0])
+    db.create_function("listed", 2, listed, deterministic=True)
+    if conforms:
+        db.create_function("conforms", 2, conforms)
+    is_known = {"dataset": True, "file": True, "answers": has_archive, "shapes": conforms is not None}
+    tests = {one.name: one.test.format(**_PARTS) if is_known[one.of] else "NULL" for one in INDICATORS}
+    without_files = {one.name: 0 if is_known[one.of] else "NULL" for one in INDICATORS}
+    of_files = [one for one in INDICATORS if one.is_of_files]
+    query = _OF_DATASETS.format(
+        shares=", ".join(f"avg({tests[one.name]}) AS {one.name}" for one in of_files),
+        tests=", ".join(
+            f"iif(d.resources, f.{one.name}, {without_files[one.name]})" if one.is_of_files else tests[one.name]
+            for one in INDICATORS
+        ),
+        only="AND d.dataset_id = :dataset_id" if dataset_id is not None else "",
+    )
+    for row in db.execute(query, {"source": source, "dataset_id": dataset_id}):
+        dataset_id, title, publisher, *shares = row
+        yield Assessed(dataset_id, title, publisher, shares)
+
+
+def assessment(
+    db: sqlite3.Connection,
+    source: str,
+    dataset_id: str | None = None,
+    conforms: Conforms | None = None,
+) -> Assessment:
+    """Return the points of a source, or of one of its datasets; see `assessed`."""
+    found = Assessment()
+    for one in assessed(db, source, dataset_id, conforms):
+        found.add(one)
+    return found
+
+
+def together(groups: Iterable[Assessment]) -> Assessment:
+    """Return the points of several groups as one."""
+    found = Assessment()
+    for one in groups:
+        found.join(one)
+    return found
+
+
+def by_publisher(db: sqlite3.Connection, source: str, conforms: Conforms | None = None) -> dict[str | None, Assessment]:
+    """Return the points of each publisher of a source, those of most datasets first."""
+    found: dict[str | None, Assessment] = {}
+    for one in assessed(db, source, None, conforms):
+        found.setdefault(one.publisher, Assessment()).add(one)
+    return dict(sorted(found.items(), key=lambda each: (-each[1].datasets, each[0] or "")))
+
+
+def scores(db: sqlite3.Connection, source: str, dataset_id: str) -> dict[str, tuple[float, int]]:
+    """Return a dataset's points, and of how many, by data.europa.eu's metrics: scoring, findabilityScoring ..."""
+    found = assessment(db, source, dataset_id)
+    named = {"scoring": found.of(), **{f"{name}Scoring": found.of(name) for name in DIMENSIONS}}
+    return {name: (score.points, score.known) for name, score in named.items()}
+
+
+def observed(db: sqlite3.Connection, source: str) -> dict[str, str]:
+    """Return the metrics of a source's time series: the share of the points of each dimension, in per cent."""
+    found = assessment(db, source)
+    shares = {name: found.of(name).share for name in DIMENSIONS}
+    return {f"{METRIC}{name}": f"{100 * share:.1f}" for name, share in shares.items() if share is not None}
