@@ -124,11 +124,23 @@ class AnswerError(CrawlersError):
         self.kind = kind
 
 
-class RefusedWriteError(AnswerError):
+class WriteError(AnswerError):
+    """A write was not confirmed.
+
+    Args:
+        status: the HTTP status of the answer; 0 if none came.
+    """
+
+    def __init__(self, kind: str, message: str, status: int = 0) -> None:
+        super().__init__(kind, message)
+        self.status = status
+
+
+class RefusedWriteError(WriteError):
     """A portal refuses a write: nothing was written, and nothing will be by trying again."""
 
 
-class UnclearWriteError(AnswerError):
+class UnclearWriteError(WriteError):
     """A write may have been done or not: its answer was lost, or it is a server's error."""
 
 

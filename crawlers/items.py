@@ -1027,7 +1027,8 @@ class Capture:
     """As the catalogue claims it."""
     mode: Literal["archive", "check"] = "archive"
     request_type: str = "file"
-    """file, page (searched for links), form, or the service that was asked for its capabilities: wms, wfs ..."""
+    """file, page (searched for links), address (of the metadata, no resource's), form, or the service that was asked
+    for its capabilities: wms, wfs ..."""
     state: State = "unknown"
     status: int = 22
     """ckanext-archiver's status_id: 0, 1, 10, 11, 12, 21, 22, 23."""
@@ -1042,6 +1043,10 @@ class Capture:
     """The addresses that the first one led to, the last of them the one that answered."""
     headers: list[list[str]] = field(default_factory=list)
     """Of the answer, as pairs of name and value."""
+    method: str | None = None
+    """Of the request that was answered, the last one of redirects; ``None`` if none was."""
+    request_headers: list[list[str]] = field(default_factory=list)
+    """Of that request, as they were sent, without cookies and credentials."""
     media_type: str | None = None
     """As the server declares it."""
     found_type: str | None = None

@@ -260,6 +260,27 @@ def test_resources_that_share_an_address_share_the_request_and_the_blob(archives
     assert len(archives.crawl().manifest) == 2
 
 
+def test_every_address_in_the_metadata_can_be_archived(archives, files):
+    """A page is kept as it is; what only names a term is not asked for; one address is asked for once."""
+    words = f"Read {files.url('/note.txt')}, or ftp://x.org. <http://www.w3.org/ns/dcat>"
+    documented = {"landingPage": files.url("/about.html"), "describedBy": files.url("/untyped"), "description": words}
+    archives.list(["/ok.csv", "/other.csv"], **documented)
+    archives.crawl(what="all", dataset="d0")
+    last = archives.last()
+    assert {path: line["resource_id"].partition("-")[0] for path, line in last.items() if path != "/ok.csv"} == {
+        "/about.html": "@page",
+        "/untyped": "@documentation",
+        "/note.txt": "@metadata",
+    }
+    kept = sorted(path for path, line in last.items() if line["state"] == "kept")
+    assert kept == ["/about.html", "/ok.csv", "/untyped"]
+    assert sorted(one.path for one in archives.asked()) == ["/about.html", "/note.txt", "/ok.csv", "/untyped"]
+    archives.files.reset()
+    ran = archives.crawl(what="pages")
+    assert ran.report["captures"] == {"kept": 1, "unchanged": 1}, "of two datasets, by one request"
+    assert [one.path for one in archives.asked()] == ["/about.html"]
+
+
 def test_a_check_stores_nothing_and_forgets_nothing(archives, files):
     archives.list(["/ok.csv", "/head-405.csv", "/status/404", "/etag/changing.csv"])
     archives.crawl()
@@ -404,6 +425,10 @@ def test_the_choice_of_files(archives, files):
         ({"of": f"archive-of-{SOURCE}"}, "has no source of that name"),
         ({}, "needs to know the source whose files it archives: -a of=hdx"),
         ({"of": SOURCE, "mode": "look"}, "mode"),
+        (
+            {"of": SOURCE, "what": "pages", "format": "CSV"},
+            "-a format= chooses resources: leave it out with -a what=pages",
+        ),
         ({"of": SOURCE, "dataset": "nope"}, "-a dataset=nope: the source towns has no such resource"),
         ({"of": SOURCE, "publisher": "nobody"}, "-a publisher=nobody: the source towns has no such resource"),
         ({"of": SOURCE, "max_datasets": "1"}, "has no argument 'max_datasets'"),

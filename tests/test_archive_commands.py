@@ -11,12 +11,14 @@ import os
 import subprocess
 import sys
 import zipfile
+import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import bagit
+import lxml.html
 import pytest
 from scrapy.settings import BaseSettings
 from warcio.archiveiterator import ArchiveIterator
@@ -24,6 +26,7 @@ from warcio.archiveiterator import ArchiveIterator
 from crawlers.archive.blobs import Blob, FolderBlobs, key, open_blobs
 from crawlers.exceptions import ArchiveError
 from crawlers.items import Capture
+from crawlers.operate.archive.collection import Bucket
 from crawlers.operate.archive.holdings import Holdings
 from crawlers.operate.archive.pruning import prune
 from crawlers.safety import strict_json
@@ -168,6 +171,7 @@ def test_what_a_crawl_leaves(tmp_path: Path) -> None:
         archives.list(["/ok.csv", "/gzip.csv", "/redirect/1", "/status/404", "/about.html", "/promised.bin"])
         archives.crawl()
         archives.crawl()
+        asked = [(one.method, one.path, one.headers) for one in files.requests()]
     archive = Archive(tmp_path, SOURCE, {"ARCHIVE_STORE": str(archives.store)})
     (row,) = json.loads(archive.run("status", "--json").stdout)
     assert (row["files"], row["unchanged"] + row["kept"], row["not_data"], row["too_large"]) == (6, 3, 1, 1)
@@ -180,8 +184,16 @@ def test_what_a_crawl_leaves(tmp_path: Path) -> None:
     bagit.Bag(str(unpacked(tmp_path / "bag.zip"))).validate()
     assert archive.run("warc", "-o", str(tmp_path / "x.warc.gz")).returncode == 0
     check_warc(tmp_path / "x.warc.gz")
-    kinds = [kind for kind, *_ in warc_records(tmp_path / "x.warc.gz")]
-    assert kinds.count("response") == len(archives.blobs())
+    records = list(warc_records(tmp_path / "x.warc.gz"))
+    assert [kind for kind, *_ in records].count("response") == len(archives.blobs())
+    answers = {about.get_header("WARC-Record-ID") for kind, about, *_ in records if kind != "request"}
+    requests = [(about, http) for kind, about, http, _ in records if kind == "request"]
+    assert {about.get_header("WARC-Concurrent-To") for about, _ in requests} <= answers
+    for about, http in requests:
+        path = http.statusline.partition(" ")[0]
+        sent = (http.protocol, path, {name.lower(): value for name, value in http.headers})
+        assert sent in asked, about.get_header("WARC-Target-URI")
+    assert any(http.get_header("If-None-Match") or http.get_header("If-Modified-Since") for _, http in requests)
 
 
 def test_a_file_that_comes_back_after_it_was_pruned_is_restored(tmp_path: Path) -> None:
@@ -749,7 +761,7 @@ def test_a_bag_has_the_headers(full: Archive, tmp_path: Path) -> None:
     headers = [about for kind, about, *_ in records if kind == "revisit"]
     assert f"sha256:{sha256(CSV)}" in {about.get_header("WARC-Payload-Digest") for about in headers}
     assert any(b"file: data/files/wells.csv" in body for *_, body in records)
-    assert b"Requests were not recorded." in records[0][-1]
+    assert b"Request records have the headers as they were sent" in records[0][-1]
     check_warc(path)
 
 
@@ -793,6 +805,56 @@ def test_files_of_one_name_are_both_in_the_bag(archive: Archive, tmp_path: Path)
 
 
 # WARC
+
+
+def test_each_dataset_has_its_bag_with_the_place_of_each_file(full: Archive, tmp_path: Path) -> None:
+    """As somebody reads it who has only a server of files: the index, then one range of the zip file."""
+    to = tmp_path / "to"
+    full.look(7, CSV, dataset_id="index", resource_id="r4", url="javascript:alert(1)", title="<script>")
+    ran = full.run("bag", "--each", "--to", str(to))
+    assert (ran.returncode, ran.stdout) == (3, f"{to}/town: 3 bags written, 0 as they were, 2 gaps.\n"), ran.stderr
+    assert "not in the bag of d2: https://data.example.org/roads.csv  The server answers 404." in ran.stderr
+    datasets = to / "town/datasets"
+    for path in sorted(datasets.glob("*.zip")):
+        bagit.Bag(str(unpacked(path))).validate()
+        index, body = json.loads(path.with_suffix(".json").read_bytes()), path.read_bytes()
+        assert index["bytes"] == len(body)
+        for file in index["files"]:
+            found = zlib.decompress(body[file["offset"] :][: file["compressed"]], wbits=-zlib.MAX_WBITS)
+            assert (len(found), sha256(found)) == (file["bytes"], file["sha256"])
+    came = {file["path"]: file["url"] for file in json.loads((datasets / "d1.json").read_bytes())["files"]}
+    assert came["data/files/wells.csv"] == f"{HOST}/wells.csv"
+    assert came["bagit.txt"] is None
+    bags = json_lines(to / "town/bags.jsonl")
+    assert [(one["dataset_id"], one["title"], one["files"], one["gaps"]) for one in bags] == [
+        ("d1", "Wells", 3, 0), ("d2", "Roads", 0, 1), ("index", "index", 1, 1)
+    ]  # fmt: skip
+    pages = [to / "index.html", to / "town/index.html", *sorted(datasets.glob("*.html"))]
+    for page in pages:
+        for link in lxml.html.parse(page).xpath("//a/@href"):
+            assert link.startswith(("http://", "https://")) or (page.parent / link).is_file(), link
+    again = full.run("bag", "--each", "--to", str(to), "town")
+    assert "town: 2 bags written, 1 as they were, 2 gaps" in again.stdout, "what has gaps may have fewer by now"
+    full.look(8, b"new\n")
+    assert "town: 3 bags written" in full.run("bag", "--each", "--to", str(to)).stdout
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--each"], "takes -o FILE for one bag, or --each --to FOLDER"),
+        (["d1", "--to", "x"], "takes -o FILE for one bag, or --each --to FOLDER"),
+        (["--each", "--to", "ftp://x"], "--to is neither a folder nor s3://bucket/prefix"),
+        (["--each", "--to", "x", "nothing"], "No archive has the name 'nothing'"),
+        (["--each", "--to", "{file}"], "d1.json can't be read: Not a directory."),
+        ([], "Name a dataset"),
+    ],
+)
+def test_a_mistake_at_the_bags_is_a_sentence(full: Archive, tmp_path: Path, words: list[str], message: str) -> None:
+    (tmp_path / "file").touch()
+    ran = full.run("bag", *(word.format(file=tmp_path / "file") for word in words))
+    assert (ran.returncode, ran.stderr.count("\n")) == (1, 1)
+    assert message in ran.stderr
 
 
 def warc_records(path: Path) -> Any:
@@ -898,6 +960,10 @@ def test_an_archive_in_s3(full: Archive, seaweed: Seaweed, tmp_path: Path) -> No
     check_warc(tmp_path / "x.warc.gz")
     assert full.run("bag", "d1", "-o", str(tmp_path / "bag.zip")).returncode == 0
     bagit.Bag(str(unpacked(tmp_path / "bag.zip"))).validate()
+    assert "2 bags written" in full.run("bag", "--each", "--to", "s3://towns/bags").stdout
+    assert "1 bags written, 1 as" in full.run("bag", "--each", "--to", "s3://towns/bags").stdout
+    (tmp_path / "d1.zip").write_bytes(Bucket("s3://towns/bags", None).read("town/datasets/d1.zip") or b"")
+    bagit.Bag(str(unpacked(tmp_path / "d1.zip"))).validate()
     assert full.run("prune", "--yes", "-sARCHIVE_KEEP_DAYS=1").returncode == 0
     assert {blob.sha256 for blob in blobs} == {sha256(CSV), sha256(b"gone"), sha256(b"loose")}  # that is too young
     blobs.remove(sha256(b"gone"))

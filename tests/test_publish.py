@@ -598,38 +598,57 @@ def rows(portal: Portal) -> dict[tuple[str, str, str], tuple[str, float | None]]
 
 
 def test_a_time_series_becomes_a_table_and_is_upserted_after(series, publish, output) -> None:
-    portal = series({"2026-11-15": 300, "2026-11-22": 2})
+    portal = series({"2026-11-01": 300, "2026-11-08": 2})
     made = publish(portal, "timeseries")
     assert (made.code, made.about["records"]) == (0, {"done": 4}), made.log
     assert len(rows(portal)) == 302
-    assert rows(portal)["2026-11-22", "portal-1.example.org", "num_datasets"] == ("101", 101)
+    assert rows(portal)["2026-11-08", "portal-1.example.org", "num_datasets"] == ("101", 101)
     table = set(portal.tables())
-    observe(output, "2026-11-22", 1, town="2.10")
-    observe(output, "2026-11-29", 1)
+    observe(output, "2026-11-08", 1, town="2.10")
+    observe(output, "2026-11-15", 1)
     portal.reset()
     again = publish(portal, "timeseries")
     assert (again.code, again.about["records"]) == (0, {"done": 2}), again.log
     assert set(portal.tables()) == table
-    assert rows(portal)["2026-11-22", "town", "ckan_version"] == ("2.10", None)
+    assert rows(portal)["2026-11-08", "town", "ckan_version"] == ("2.10", None)
     assert len(rows(portal)) == 304
     assert {one["path"].rpartition("_")[2] for one in portal.writes()} == {"upsert"}
     nothing = publish(portal, "timeseries")
     assert "Nothing to do" in "".join(nothing.shown)
 
 
+def test_each_day_is_compared_with_what_the_table_has_of_it(series, publish, output) -> None:
+    """Also those before its last one; and a day that has not come, there or here, holds nothing up."""
+    portal = series({"2026-11-01": 2, "2026-11-08": 2})
+    publish(portal, "timeseries")
+    row = {"_id": 99, "day": "2094-01-01", "subject": "town", "metric": "stars", "value": "1", "number": 1}
+    portal.add_rows(min(portal.tables()), [row])
+    observe(output, "2026-10-25", 1)
+    timeseries.write(output / SOURCE, "2026-11-01", [("portal-1.example.org", "num_datasets", "7")])
+    observe(output, "2095-01-01", 1)
+    portal.reset()
+    ran = publish(portal, "timeseries")
+    assert (ran.code, ran.about["records"]) == (0, {"done": 2, "left_out": 1}), ran.log
+    assert rows(portal)["2026-10-25", "portal-0.example.org", "num_datasets"] == ("100", 100)
+    assert rows(portal)["2026-11-01", "portal-1.example.org", "num_datasets"] == ("7", 7)
+    assert not [day for day, *_ in rows(portal) if day == "2095-01-01"]
+    assert "(2095-01-01): this day has not come yet: correct the clock" in "".join(ran.shown)
+    assert portal.requests("day%22") == 1 + 2 * 2, "all days at once; then each step before and after its write"
+
+
 def test_rows_are_restored_as_they_were_and_no_others_are_deleted(series, publish, output) -> None:
-    portal = series({"2026-11-22": 3})
+    portal = series({"2026-11-08": 3})
     publish(portal, "timeseries")
     before = rows(portal)
-    observe(output, "2026-11-22", 3, **{"portal-0.example.org": "2.11"})
-    observe(output, "2026-11-29", 2)
-    timeseries.write(output / SOURCE, "2026-11-22", [("portal-1.example.org", "num_datasets", "7")])
+    observe(output, "2026-11-08", 3, **{"portal-0.example.org": "2.11"})
+    observe(output, "2026-11-15", 2)
+    timeseries.write(output / SOURCE, "2026-11-08", [("portal-1.example.org", "num_datasets", "7")])
     ran = publish(portal, "timeseries")
     run = ran.about["run"]
     assert "     num_datasets of portal-1.example.org  101 -> 7" in ran.shown
     assert ran.shown[-1] == "2 records to be changed, 3 fields (new rows 2, num_datasets 1). 0 more as wanted."
     assert len(rows(portal)) == len(before) + 3
-    key = {"day": "2026-11-29", "subject": "somebody else's", "metric": "num_datasets"}
+    key = {"day": "2026-11-15", "subject": "somebody else's", "metric": "num_datasets"}
     portal.add_rows(min(portal.tables()), [{"_id": 99, **key, "value": "1", "number": 1}])
     back = publish(portal, f"--rollback {run}")
     assert (back.code, back.about["phase"]) == (0, "undone"), back.log
@@ -637,7 +656,7 @@ def test_rows_are_restored_as_they_were_and_no_others_are_deleted(series, publis
 
 
 def test_a_table_that_the_publish_made_goes_with_its_way_back(series, publish) -> None:
-    portal = series({"2026-11-22": 3})
+    portal = series({"2026-11-08": 3})
     before = now(portal)
     portal.fault(write_refused="2")
     ran = publish(portal, "timeseries")
@@ -645,7 +664,7 @@ def test_a_table_that_the_publish_made_goes_with_its_way_back(series, publish) -
 
 
 def test_a_table_is_made_again_after_a_way_back_that_was_killed(series, publish, output) -> None:
-    portal = series({"2026-11-15": 3, "2026-11-22": 3})
+    portal = series({"2026-11-01": 3, "2026-11-08": 3})
     portal.fault(write_refused="3")
     Killing(output, portal, "timeseries").kill("write_lost", 4)
     portal.fault(write_refused=None)
@@ -654,9 +673,9 @@ def test_a_table_is_made_again_after_a_way_back_that_was_killed(series, publish,
 
 
 def test_a_table_that_others_write_into_by_now_is_not_removed(series, publish, output) -> None:
-    portal = series({"2026-11-22": 3})
+    portal = series({"2026-11-08": 3})
     Killing(output, portal, "timeseries").kill("write_lost", 1)
-    row = {"_id": 99, "day": "2026-11-29", "subject": "somebody else's", "metric": "num_datasets"}
+    row = {"_id": 99, "day": "2026-11-15", "subject": "somebody else's", "metric": "num_datasets"}
     portal.add_rows(min(portal.tables()), [row | {"value": "1", "number": 1}])
     (run,) = {one["run"] for one in steps(output)}
     ran = publish(portal, f"--rollback {run}")
@@ -665,7 +684,7 @@ def test_a_table_that_others_write_into_by_now_is_not_removed(series, publish, o
 
 @pytest.mark.parametrize("fault", MOMENTS)
 def test_rows_that_were_in_flight_when_the_run_was_killed(series, publish, output, fault) -> None:
-    portal = series({"2026-11-15": 300, "2026-11-22": 300})
+    portal = series({"2026-11-01": 300, "2026-11-08": 300})
     Killing(output, portal, "timeseries").kill(fault, 3)
     ran = publish(portal, "timeseries")
     assert (ran.code, len(rows(portal))) == (0, 600), ran.log
@@ -685,7 +704,7 @@ class Pages:
 def test_a_portal_that_gives_few_rows_at_once_has_no_row_overlooked() -> None:
     listed = [{"metric": "stars", "subject": f"s{n}", "value": str(n), "number": n} for n in range(5)]
     wanted = [["stars", one["subject"], one["value"], one["number"]] for one in listed]
-    found = asyncio.run(read_rows(Pages(listed), "r", "2026-11-22", wanted))
+    found = asyncio.run(read_rows(Pages(listed), "r", "2026-11-08", wanted))
     assert [one["value"] for one in found.values()] == ["0", "1", "2", "3", "4"]
 
 
@@ -705,7 +724,7 @@ def test_another_record_than_the_one_that_is_asked_for_is_not_taken_for_it() -> 
 
 
 def test_a_dataset_that_is_not_there_is_named(series, publish) -> None:
-    portal = series({"2026-11-22": 1})
+    portal = series({"2026-11-08": 1})
     ran = publish(portal, "timeseries", "--yes", "--dataset", "nowhere")
     assert (ran.code, ran.kinds()) == (4, [("fetch", "refused")])
     assert "the portal has no dataset nowhere" in ran.errors[0]["error"]

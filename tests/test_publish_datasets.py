@@ -6,6 +6,7 @@ import asyncio
 import json
 import os
 from typing import TYPE_CHECKING, Any
+from uuid import UUID
 
 import pytest
 
@@ -77,7 +78,9 @@ def test_datasets_become_packages_once_and_follow_what_changes(catalogues, harve
         assert (record["title"], record["notes"]) == (there[key]["title"], there[key]["notes"].strip())
         assert record["owner_org"] == OWNER["id"]
         assert [one["url"] for one in record["resources"]] == [one["url"] for one in there[key]["resources"]]
-        assert extras(record)["harvest_source_id"] == SOURCE
+        assert (extras(record)["harvest_source_id"], extras(record)["guid"]) == (SOURCE, key)
+    states = {key: extras(record)["harvest_object_id"] for key, record in by_origin(target).items()}
+    assert len({UUID(state) for state in states.values()} | set(states)) == 10
     target.reset()
     again = publish(output, target)
     assert (again.code, target.writes()) == (0, []), again.log
@@ -90,6 +93,8 @@ def test_datasets_become_packages_once_and_follow_what_changes(catalogues, harve
     assert ran.code == 0, ran.errors
     now = by_origin(target)[first]
     assert (now["title"], now["name"], now["id"]) == ("Another title", kept["name"], kept["id"])
+    changed = [key for key, one in by_origin(target).items() if extras(one)["harvest_object_id"] != states[key]]
+    assert changed == [first], "one state of a record has one id"
     assert [one["id"] for one in now["resources"]] == [one["id"] for one in kept["resources"][1:]]
 
 
@@ -185,15 +190,31 @@ def test_the_way_back_restores_every_package(catalogues, harvest, output) -> Non
     assert {key: without_stamps(record) for key, record in by_origin(target).items()} == before
 
 
-def test_a_package_that_is_refused_undoes_those_before_it(catalogues, harvest, output) -> None:
+@pytest.mark.parametrize("how", ["Validation Error", "HTTP 500"])
+def test_a_package_that_is_refused_is_named_and_stops_no_other(catalogues, harvest, output, how) -> None:
     origin, target = catalogues
+    origin.change(edit={min(origin.packages()): {"notes": "A\0B\x1b"}})
     harvest(origin)
     last = max(origin.packages())
     name = datasets.package_name(dataset(id=last, source=SOURCE, name=origin.packages()[last]["name"]))
-    target.fault(invalid=name)
+    target.fault(**({"invalid": name} if how == "Validation Error" else {"write_fails": "5+:500"}))
+    ran = run(output, target, "datasets", SOURCE, "--organization", OWNER["name"], RETRY_TIMES="1")
+    assert (ran.code, ran.report["published"]["records"]) == (3, {"done": 4, "left_out": 1}), ran.log
+    assert sorted(by_origin(target)) == sorted(origin.packages())[:-1]
+    assert by_origin(target)[min(origin.packages())]["notes"] == "AB"
+    (error,) = ran.errors
+    assert (error["dataset_id"], how in error["error"]) == (name, True)
+    target.fault(invalid=None, write_fails=None)
+    assert publish(output, target).code == 0
+    assert len(by_origin(target)) == 5
+
+
+def test_a_token_that_may_not_write_undoes_all(catalogues, harvest, output) -> None:
+    origin, target = catalogues
+    harvest(origin)
+    target.fault(write_fails="3:403")
     ran = publish(output, target)
-    assert ran.code == 4, ran.errors
-    assert by_origin(target) == {}
+    assert (ran.code, by_origin(target)) == (4, {}), ran.log
 
 
 @pytest.mark.parametrize("edit", ["deleted", "private"])
@@ -223,14 +244,8 @@ def test_a_portal_that_gives_few_rows_at_once_has_no_package_overlooked(portal, 
 
 
 def test_a_package_of_another_source_is_none_of_ours(tmp_path) -> None:
-    own = {
-        "id": "p",
-        "extras": [{"key": "harvest_source_id", "value": SOURCE}, {"key": "harvest_object_id", "value": "1"}],
-    }
-    other = {
-        "id": "q",
-        "extras": [{"key": "harvest_source_id", "value": "x"}, {"key": "harvest_object_id", "value": "1"}],
-    }
+    own = {"id": "p", "extras": [{"key": "harvest_source_id", "value": SOURCE}, {"key": "guid", "value": "1"}]}
+    other = {"id": "q", "extras": [{"key": "harvest_source_id", "value": "x"}, {"key": "guid", "value": "1"}]}
     target = Datasets(tmp_path, SOURCE, organization="o")
     answers = FoundPackages([other, own, {"id": "r", "extras": [own["extras"][0]]}, None])
     assert asyncio.run(target._packages(answers, ["1"])) == {"1": own}
@@ -280,6 +295,24 @@ def test_an_organization_is_needed_and_must_be_there(catalogues, harvest, output
     assert target.writes() == []
 
 
+def test_a_package_of_an_earlier_version_is_found_and_gets_its_ids(catalogues, harvest, output) -> None:
+    """It had the dataset's id as harvest_object_id; and what an id contains is no query."""
+    origin, target = catalogues
+    odd = 'a"b\\c OR *'
+    origin.change(put=[origin.packages()[min(origin.packages())] | {"id": odd}])
+    harvest(origin)
+    publish(output, target)
+    ids = {key: one["id"] for key, one in by_origin(target).items()}
+    old = [{"key": "harvest_object_id", "value": "x"}]
+    for one in by_origin(target).values():
+        others = [each for each in one["extras"] if not each["key"].startswith("harvest_object")]
+        target.change(edit={one["id"]: {"extras": others + old}})
+    ran = publish(output, target)
+    assert (ran.code, ran.report["counts"]["new"]) == (0, 0), ran.errors
+    assert {key: one["id"] for key, one in by_origin(target).items()} == ids
+    assert "x" not in {extras(one)["harvest_object_id"] for one in by_origin(target).values()}
+
+
 # The mapping
 
 
@@ -308,7 +341,7 @@ def test_what_is_not_known_is_in_no_field() -> None:
     made = package(dataset(), "o", {})
     assert made["fields"] == {"owner_org": "o"}
     assert created(dataset(), made)["title"] == "https://example.org/d/1"
-    assert set(made["extras"]) == {"harvest_source_id", "harvest_object_id", "guid"}
+    assert set(made["extras"]) == {"harvest_source_id", "harvest_source_title", "harvest_object_id", "guid"}
 
 
 def test_all_that_is_known_is_in_the_package() -> None:

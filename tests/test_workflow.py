@@ -118,10 +118,11 @@ def test_what_a_workflow_may_do_and_keeps(place):
     content, by_name = yaml.safe_load(text), steps(text)
     assert content["permissions"] == {"contents": "read", "actions": "read"}
     assert content["concurrency"] == {"group": "harvest", "cancel-in-progress": False}
-    assert by_name["actions/checkout@v7.0.1"]["with"] == {"persist-credentials": False}
     used = [step["uses"] for step in by_name.values() if "uses" in step]
+    assert next(by_name[one]["with"] for one in used if "/checkout@" in one) == {"persist-credentials": False}
+    pinned = re.findall(r"uses: (actions/[\w/-]+@[0-9a-f]{40})  # v\d+\.\d+\.\d+$", text, re.MULTILINE)
+    assert pinned == used, "by commit: a tag can be moved to another"
     assert len(used) == 6
-    assert all(re.fullmatch(r"actions/[\w/-]+@v\d+\.\d+\.\d+", one) for one in used)
     kept = {name: step["with"]["retention-days"] for name, step in by_name.items() if "retention-days" in str(step)}
     assert kept == {"Keep the files for 30 days": 30, "Keep the logs of a failure for 7 days": 7}
     assert by_name["Keep the logs of a failure for 7 days"]["if"].startswith(
@@ -150,6 +151,77 @@ def test_secrets_are_in_the_environment_of_one_step(place):
     assert by_name["Run"]["env"] == {name: f"${{{{ secrets.{name} }}}}" for name in names}
     assert text.count("secrets.") == len(names)
     assert not [step for step in by_name.values() if "${{" in step.get("run", "")], "an expression in a script"
+
+
+ARCHIVED = """
+[lake]
+spider = "hdx"
+archive = true
+settings = { API_TOKEN_ENV = "LAKE_TOKEN" }
+arguments = { organization = "lake" }
+"""
+FORMS = '[[forms]]\naddress = "https://a.example.org/*"\nfields = { mail = { env = "FORM_MAIL" }, agree = true }\n'
+S3 = ["AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "AWS_REGION", "AWS_ENDPOINT_URL"]
+
+
+@pytest.fixture
+def archiving(place: Path) -> Path:
+    """A project with an archive, and a form that stands before its files."""
+    with (place / "sources.toml").open("a") as file:
+        file.write(ARCHIVED)
+    (place / "forms.toml").write_text(FORMS)
+    return place
+
+
+@pytest.mark.parametrize("names", [("lake",), ()])
+def test_an_archive_goes_along_with_its_forms_and_its_bucket(archiving, names):
+    given = ("-s", "ARCHIVE_STORE=s3://bucket/files", "-s", "GITHUB_TOKEN_ENV=OWN_TOKEN", "--cron", "daily")
+    (text,) = written(archiving, *names, *given).values()
+    passed = steps(text)["Run"]["env"]
+    assert list(passed) == ["CKAN_API_TOKEN", "LAKE_TOKEN", "NOTIFY_WEBHOOK", "NOTIFY_SMTP_LOGIN", "FORM_MAIL", *S3]
+    command, _ = commands(text)
+    assert command[-4:] == ["-s", "ARCHIVE_STORE=s3://bucket/files", "-s", "GITHUB_TOKEN_ENV=OWN_TOKEN"]
+    files = written(archiving, *names, "--systemd", *given) | written(archiving, *names, "--cron-file", *given)
+    for name, content in files.items():
+        assert name.endswith(".timer") or "FORM_MAIL=..., AWS_ACCESS_KEY_ID=..." in content
+
+
+def test_a_token_has_the_name_that_a_setting_gives_it(place):
+    files = written(place, "ecosystem", "-s", "GITHUB_TOKEN_ENV=OWN_TOKEN")
+    text = files["ecosystem-extensions.yml"]
+    assert steps(text)["Run"]["env"]["OWN_TOKEN"] == "${{ secrets.OWN_TOKEN }}"
+    assert "GITHUB_TOKEN:" not in text
+    assert commands(text)[0][-2:] == ["-s", "GITHUB_TOKEN_ENV=OWN_TOKEN"]
+
+
+def test_a_unit_may_write_where_the_settings_say(archiving, tmp_path):
+    elsewhere = tmp_path / "files"
+    units = written(archiving, "lake", "--systemd", "--cron", "daily", "-s", f"ARCHIVE_STORE={elsewhere}")
+    (line,) = (one for one in units["harvest-lake.service"].splitlines() if one.startswith("ReadWritePaths="))
+    assert line.endswith(f" {elsewhere}")
+
+
+def test_what_is_in_a_bucket_is_mirrored_between_runs(place):
+    (text,) = written(place, "-s", "OUTPUT_DIR=s3://bucket/metadata").values()
+    assert steps(text)["Restore what earlier runs left"]["with"]["path"] == "mirror\njobs\n"
+    assert set(S3) < set(steps(text)["Run"]["env"])
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        ((), "lake keeps its files in the folder archive, which a runner of GitHub loses: set ARCHIVE_STORE to s3:/"),
+        (("town", "-s", "OUTPUT_DIR=/srv/x"), "OUTPUT_DIR is /srv/x, which a runner of GitHub does not keep: name"),
+        (("town", "-s", "JOBS_DIR=../x"), "JOBS_DIR is ../x, which a runner"),
+        (("town", "-s", "NOTIFY_WEBHOOK_ENV=GITHUB_HOOK"), "GitHub takes no secret called GITHUB_HOOK: choose a name"),
+        (("town", "-s", "CONTACT=${{ secrets.X }}"), "A setting has ${{ or a line break"),
+    ],
+)
+def test_what_a_runner_does_not_keep_is_refused(archiving, words, sentence):
+    ran = generate(archiving, *words)
+    assert (ran.returncode, ran.stderr.count("\n")) == (1, 1)
+    assert sentence in ran.stderr
+    assert not (archiving / ".github").exists()
 
 
 @pytest.mark.parametrize("words", [("hdx",), ("ecosystem", "--publish-to", "https://a.example.org"), ()])

@@ -38,6 +38,8 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
+RANGE = "range"
+"""Where a request's meta has the headers that asked for the rest of a cut file."""
 _PACKED = re.compile(r"\.(?:gz|gzip|tgz|svgz|z|zst|zstd|tzst|br|bz2|tbz2?|xz|txz|lz4|lzma)", re.IGNORECASE)
 _PACKED_TYPES = (b"application/gzip", b"application/x-gzip", b"application/zstd", b"application/x-bzip2")
 _ERROR_LIMITS = Limits(above=1024 * 1024, most=1024 * 1024, folder=None)  # of an answer that is not 2xx
@@ -127,6 +129,7 @@ class ArchiveAgent(SpoolingAgent):
         self._is_part_wanted = "Range" in request.headers
         if self._partial.version:
             self._range = {"Range": f"bytes={self._partial.size}-", "If-Range": self._partial.version.validator}
+        request.meta[RANGE] = self._range
         request.headers.update(self._range)
         try:
             answer = super().download_request(request)

@@ -10,7 +10,7 @@ from scrapy.spidermiddlewares.httperror import HttpError
 from crawlers.archive import findings
 from crawlers.archive.content import look
 from crawlers.archive.download import FileResponse
-from crawlers.archive.looks import Asked, header, redirects, subjects_of
+from crawlers.archive.looks import ADDRESS, Asked, header, redirects, subjects_of
 from crawlers.archive.names import file_name
 from crawlers.archive.targets import requestable
 from crawlers.components.politeness import failures
@@ -73,7 +73,7 @@ class Files:
         declared, claimed = header(response, "Content-Type"), subjects_of(asked)[0].format
         content = look(response.head, response.file.size, declared, hint, claimed)
         seen = {"found_type": content.found_type, "extension": content.extension, "finding": content.finding}
-        if content.verdict == "file":
+        if content.verdict == "file" or (content.verdict == "page" and asked["request_type"] == ADDRESS):
             return self.looks.kept(asked, response, **seen)
         if content.verdict == "page":
             refusal = None if asked["origin"] else await self.spider.pages.refusal(response)

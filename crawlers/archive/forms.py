@@ -131,6 +131,18 @@ class Forms:
 # The file
 
 
+def variables(text: str) -> list[str]:
+    """Return the environment variables that a file's text names, whether they are set or not.
+
+    Raises:
+        RulesError: it is not TOML.
+    """
+    given = toml.table(text).left.get("forms")
+    forms = [one.get("fields") for one in given if isinstance(one, dict)] if isinstance(given, list) else []
+    values = [value for one in forms if isinstance(one, dict) for value in one.values() if isinstance(value, dict)]
+    return [name for value in values if isinstance(name := value.get("env"), str)]
+
+
 def _rule(table: Table) -> FormRule:
     given = table.table("fields")
     has_secret = given is not None and any(isinstance(value, dict) for value in given.left.values())

@@ -174,6 +174,15 @@ def _is_in_a_menu(element: Any) -> bool:
     return False
 
 
+def leads_somewhere(url: str) -> bool:
+    """Return whether there may be something at an address, which is no name of a term that only looks like one.
+
+    >>> leads_somewhere("http://www.w3.org/ns/dcat#Dataset"), leads_somewhere("https://a.org/about")
+    (False, True)
+    """
+    return not url.lower().partition("://")[2].removeprefix("www.").startswith(tuple(_table()["terms"]))
+
+
 def _is_same_site(address: str, page: str) -> bool:
     """Return whether two addresses are of one host, or of hosts below the same domain.
 

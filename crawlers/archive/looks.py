@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, TypedDict
 
 from crawlers.archive import findings
+from crawlers.archive.download import RANGE
 from crawlers.archive.freshness import fresh_until
 from crawlers.archive.names import readable
 from crawlers.archive.targets import Subject, utc
@@ -14,13 +15,18 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from scrapy import Request
-    from scrapy.http import Response
+    from scrapy.http import Headers, Response
 
     from crawlers.archive.download import FileResponse
     from crawlers.archive.findings import Finding
 
+ADDRESS = "address"
+"""The request_type of an address that is no resource's: whatever comes is kept, a page too."""
 _HEADERS = 16 * 1024  # bytes of an answer's headers that a capture has
-_SECRET = ("set-cookie", "set-cookie2", "www-authenticate", "proxy-authenticate")
+_SECRET = (
+    *("set-cookie", "set-cookie2", "www-authenticate", "proxy-authenticate"),
+    *("cookie", "authorization", "proxy-authorization"),
+)
 
 
 class Asked(TypedDict):
@@ -139,16 +145,24 @@ def _fresh_until(capture: Capture) -> str | None:
     return None if capture.redirects else fresh_until(capture.headers, utc())
 
 
-def _headers(response: Response) -> list[list[str]]:
-    """Return the headers of an answer as pairs, without secrets and beyond a size."""
+def _pairs(headers: Headers) -> list[list[str]]:
+    """Return headers as pairs, without secrets and beyond a size."""
     found: list[list[str]] = []
     left = _HEADERS
-    for name, values in response.headers.items():
+    for name, values in headers.items():
         for value in values:
             left -= len(name) + len(value)
             if left >= 0 and name.decode("latin-1").lower() not in _SECRET:
                 found.append([name.decode("latin-1"), value.decode("latin-1")])
     return found
+
+
+def _sent(request: Request | None) -> dict[str, Any]:
+    """Return what a capture has of the request that was answered."""
+    if request is None:
+        return {}
+    ranged = [list(pair) for pair in request.meta.get(RANGE, {}).items()]
+    return {"method": request.method, "request_headers": _pairs(request.headers) + ranged}
 
 
 def _answer(response: Response) -> dict[str, Any]:
@@ -157,7 +171,8 @@ def _answer(response: Response) -> dict[str, Any]:
     return {
         "http_status": response.status,
         "redirects": redirects(response.request, response.url),
-        "headers": _headers(response),
+        "headers": _pairs(response.headers),
+        **_sent(response.request),
         "media_type": content_type.partition(";")[0].strip().lower() or None,
         "etag": header(response, "ETag"),
         "last_modified": header(response, "Last-Modified"),

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from scrapy import Request
 
-from crawlers.archive.looks import Asked, subjects_of
+from crawlers.archive.looks import ADDRESS, Asked, subjects_of
 from crawlers.archive.services import service
 from crawlers.archive.targets import requestable
 
@@ -92,7 +92,7 @@ class Requests:
         if is_file and method != "HEAD":
             size = spider.max_size if max_size is None else max_size
             meta["archive"] = {"scratch": str(spider.blobs.scratch), "max_size": size}
-        if asked["origin"] is None and not spider.obeys_robots:
+        if asked["origin"] is None and asked["request_type"] != ADDRESS and not spider.obeys_robots:
             meta["dont_obey_robotstxt"] = True
         known: dict[str, Any] = {"method": method, "body": body, "headers": sent, "meta": meta}
         return Request(url, callback, errback=spider.files.failed, cb_kwargs={"asked": asked, **more}, **known)

@@ -14,10 +14,11 @@ from crawlers.archive.apis import APIs, Checks
 from crawlers.archive.blobs import Blobs, open_blobs
 from crawlers.archive.files import Files
 from crawlers.archive.forms import Forms
-from crawlers.archive.looks import Looks, asked_about
+from crawlers.archive.looks import ADDRESS, Looks, asked_about
 from crawlers.archive.pages import Pages
 from crawlers.archive.partial import sweep
 from crawlers.archive.requests import Requests
+from crawlers.archive.stated import MARK, WHATS
 from crawlers.archive.targets import (
     AddressError,
     Choice,
@@ -61,6 +62,11 @@ class ArchiveSpider(CatalogueSpider):
     crosses_hosts = True
     arguments: ClassVar[dict[str, Argument]] = {
         "of": Argument(help="The source whose files are archived: the name of its folder.", parse=source_name),
+        "what": Argument(
+            help="resources: what resources link. pages, documentation: what datasets name as such. all: any address.",
+            parse=arguments.choice(*WHATS),
+            default="resources",
+        ),
         "dataset": Argument(help="Only the files of this dataset: its id or its name.", parse=arguments.text),
         "publisher": Argument(help="Only the files of this publisher's datasets.", parse=arguments.text),
         "format": Argument(help="Only files that the catalogue says are of these formats: CSV,XLSX.", parse=_formats),
@@ -97,7 +103,9 @@ class ArchiveSpider(CatalogueSpider):
         self.of = self.args["of"] or self.of
         if self.of is None:
             raise ArgumentError(f"spider {self.name} needs to know the source whose files it archives: -a of=hdx")
-        choice = {name: self.args[name] for name in ("dataset", "publisher")}
+        choice = {name: self.args[name] for name in ("what", "dataset", "publisher")}
+        if self.args["format"] and choice["what"] != "resources":
+            raise ArgumentError(f"-a format= chooses resources: leave it out with -a what={choice['what']}.")
         self.choice = Choice(source=self.of, formats=self.args["format"] or (), **choice)
         self.looks = Looks(self.source, self.args["mode"])
         self.requests, self.files, self.pages = Requests(self), Files(self), Pages(self)
@@ -142,7 +150,7 @@ class ArchiveSpider(CatalogueSpider):
         sweep(self.blobs.scratch)
         self.run_state.walks.begin("files")
         begun = 0
-        for subjects in targets(self.output, self.choice, is_check=self.is_check):
+        for subjects in targets(self.output, self.choice, self.unread, is_check=self.is_check):
             wanted = [*self.begin(subjects)] if begun != self.args["max_files"] else None
             if wanted is None:
                 self.run_state.is_limited = True
@@ -152,12 +160,17 @@ class ArchiveSpider(CatalogueSpider):
                 yield one
             await asyncio.sleep(0)  # thousands may be fresh
 
+    def unread(self, sentence: str) -> None:
+        """Report a document whose addresses are not looked at."""
+        self.failed("list", AnswerError("invalid_record", sentence))
+
     def begin(self, subjects: list[Subject]) -> Iterator[Request | Capture]:
         """Yield the request for the file of some resources, or their captures if it can't be requested."""
         due = [subject for subject in subjects if self.is_due(subject, subject.resource_id)]
         if not due:
             return
-        asked = asked_about(due)
+        is_stated = due[0].resource_id.startswith(MARK)
+        asked = asked_about(due, request_type=ADDRESS if is_stated else "file")
         try:
             yield self.requests.first(requestable(due[0].url), asked)
         except AddressError as error:
@@ -196,7 +209,7 @@ class ArchiveSpider(CatalogueSpider):
         """Judge the run when no request is left: it is whole if each resource was looked at, or need not be."""
         if not self.run_state.walks.is_open("files"):
             return
-        lacking = left_out(self.output, self.choice, RESOURCES)
+        lacking = left_out(self.output, self.choice, RESOURCES) if self.choice.has_resources else 0
         listed = self.run_state.expected = self.records.expected
         is_whole = not (lacking or self.run_state.is_limited)
         self.run_state.walks.end("files", "whole" if is_whole else "short", evidence="file", listed=listed)

@@ -14,6 +14,7 @@ from w3lib.url import canonicalize_url
 
 from crawlers.archive.findings import INVALID, NOT_SURE, NOT_TAKEN, Finding
 from crawlers.archive.services import service
+from crawlers.archive.stated import collect
 from crawlers.exceptions import ArgumentError
 from crawlers.records.moment import moment
 from crawlers.safety.redact import without_logins
@@ -24,7 +25,7 @@ from crawlers.store.index.index import sources_in
 
 if TYPE_CHECKING:
     import sqlite3
-    from collections.abc import Collection, Iterator
+    from collections.abc import Callable, Collection, Iterator
     from pathlib import Path
 
     from crawlers.items import Capture
@@ -51,6 +52,7 @@ _LEFT_OUT = """
 SELECT sum(max(0, resources - :kept)) FROM datasets d WHERE source = :of AND NOT withdrawn AND {chosen}
 """
 _ANY = f"SELECT 1 {_CURRENT} AND {{chosen}} LIMIT 1"
+_ANY_DATASET = "SELECT 1 FROM datasets d WHERE d.source = :of AND NOT d.withdrawn AND {chosen} LIMIT 1"
 
 
 class Subject(NamedTuple):
@@ -76,12 +78,19 @@ class Choice:
         dataset: the id or the name of a dataset.
         publisher: the name of a publisher, in any case.
         formats: formats in upper case.
+        what: one of `crawlers.archive.stated.WHATS`.
     """
 
     source: str
     dataset: str | None = None
     publisher: str | None = None
     formats: Collection[str] = ()
+    what: str = "resources"
+
+    @property
+    def has_resources(self) -> bool:
+        """Whether the files of resources are looked at."""
+        return self.what in ("resources", "all")
 
     @property
     def is_all(self) -> bool:
@@ -124,17 +133,23 @@ def check(output: Path, source: str) -> None:
     catch_up(output, named=[source])
 
 
-def targets(output: Path, choice: Choice, *, is_check: bool = False) -> Iterator[list[Subject]]:
+def targets(
+    output: Path, choice: Choice, lost: Callable[[str], None], *, is_check: bool = False
+) -> Iterator[list[Subject]]:
     """Yield the chosen resources, those whose files one request asks for together, in the order of the first.
 
-    They are copied first: the index is written while they are read.
+    They are copied first: the index is written while they are read. What else datasets state follows; while that is
+    read, nothing is yielded now and then, so that others have their turn.
 
     Args:
+        lost: called with a sentence for each document that can't be read.
         is_check: whether each address is asked for itself, an API's too.
     """
     with closing(_opened(output)) as db:
         db.create_function("address", 2, partial(_address, is_check=is_check), deterministic=True)
-        db.execute(_TARGETS.format(chosen=choice.condition), choice.values)
+        db.execute(_TARGETS.format(chosen=choice.condition if choice.has_resources else "false"), choice.values)
+        if choice.what != "resources":
+            yield from ([] for _ in collect(db, output / choice.source, choice, lost))
         last = 0
         while rows := db.execute(_SOME, (last, _PAGE)).fetchall():
             last = rows[-1]["rowid"]
@@ -173,10 +188,12 @@ def check_choice(output: Path, choice: Choice) -> None:
     if choice.is_all:
         return
     with closing(_opened(output)) as db:
-        if db.execute(_ANY.format(chosen=choice.condition), choice.values).fetchone() is None:
+        query = _ANY if choice.what == "resources" else _ANY_DATASET
+        if db.execute(query.format(chosen=choice.condition), choice.values).fetchone() is None:
             wanted = {"dataset": choice.dataset, "publisher": choice.publisher, "format": ",".join(choice.formats)}
+            kind = "resource" if choice.what == "resources" else "dataset"
             words = " ".join(f"-a {name}={value}" for name, value in wanted.items() if value)
-            raise ArgumentError(f"{words}: the source {choice.source} has no such resource; see `scrapy search`.")
+            raise ArgumentError(f"{words}: the source {choice.source} has no such {kind}; see `scrapy search`.")
 
 
 class AddressError(ValueError):

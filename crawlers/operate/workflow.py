@@ -3,21 +3,27 @@
 from __future__ import annotations
 
 import getpass
+import os
+import re
 import shlex
 import sys
 import tomllib
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from importlib.resources import files
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from cronsim import CronSim
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
+from crawlers.archive.forms import variables
 from crawlers.exceptions import WorkflowError
 from crawlers.operate.sources.schedule import parse
+from crawlers.operate.sources.source import archive_of
+from crawlers.records import toml
+from crawlers.s3.address import is_address
 from crawlers.store.export.output import target
 
 if TYPE_CHECKING:
@@ -28,6 +34,7 @@ if TYPE_CHECKING:
 
 ECOSYSTEM = "ecosystem"
 _DUE = "harvest"
+_S3 = ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "AWS_REGION", "AWS_ENDPOINT_URL")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,6 +46,8 @@ class Workflow:
         group: those of one group never run at the same time on GitHub, and share their files there.
         cron: when it runs, in UTC; ``None`` if it is only started by hand.
         secrets: the environment variables that it may need.
+        places: where it writes what the next run needs, by the setting that says so.
+        archives: the folder that it keeps linked files in, by the name of a source whose archive does.
     """
 
     name: str
@@ -47,6 +56,8 @@ class Workflow:
     command: tuple[str, ...]
     cron: str | None = None
     secrets: tuple[str, ...] = ()
+    places: Mapping[str, str] = field(default_factory=dict)
+    archives: Mapping[str, str] = field(default_factory=dict)
 
     def with_options(self, options: Sequence[str]) -> Workflow:
         """Return the workflow with more words in its command."""
@@ -60,28 +71,54 @@ def workflows(
 
     Args:
         names: ``ecosystem``, or sources; none for all sources that are due.
+        sources: those that are run.
         cron: replaces their own times: a cron expression, or daily, weekly, monthly.
         settings: the project's, which name the environment variables of some secrets.
 
     Raises:
         WorkflowError: a time is invalid.
+        RulesError: FORMS_FILE can't be read.
     """
-    shipped = _shipped(settings)
-    if not names:
-        found = [shipped[_DUE]]
-    elif ECOSYSTEM in names:
-        found = [one for one in shipped.values() if one.group == ECOSYSTEM]
+    shipped = {name: Workflow(name=name, **table) for name, table in _table().items()}
+    if ECOSYSTEM in names:
+        found = [_equipped(one, [], settings) for one in shipped.values() if one.group == ECOSYSTEM]
+    elif names:
+        chosen = [sources[name] for name in dict.fromkeys(names)]
+        found = [_equipped(_harvest(one, shipped[_DUE], cron), [one], settings) for one in chosen]
     else:
-        found = [_harvest(sources[name], shipped[_DUE], cron) for name in dict.fromkeys(names)]
+        found = [_equipped(shipped[_DUE], [one for one in sources.values() if not one.left_out], settings)]
     return [one if cron is None else replace(one, cron=_cron(cron, one.name)) for one in found]
 
 
-def _shipped(settings: BaseSettings) -> dict[str, Workflow]:
+def _table() -> dict[str, dict[str, Any]]:
     tables = tomllib.loads((files(__package__) / "templates/workflow/workflows.toml").read_text(encoding="utf-8"))
     for table in tables.values():
-        table["command"] = tuple(table["command"])
-        table["secrets"] = tuple(settings.get(name) or name for name in table["secrets"])
-    return {name: Workflow(name=name, **table) for name, table in tables.items()}
+        table.update((name, tuple(value)) for name, value in table.items() if isinstance(value, list))
+    return tables
+
+
+def _equipped(workflow: Workflow, sources: Sequence[Source], settings: BaseSettings) -> Workflow:
+    """Return a workflow with the variables and the places that its sources and their archives need."""
+    archives = {
+        one.name: {**settings, **one.settings} for one in sources if one.archive or one.name.startswith(archive_of(""))
+    }
+    stores = {name: str(known["ARCHIVE_STORE"]) for name, known in archives.items()}
+    given = [settings, *(one.settings for one in sources)]
+    secrets = [str(known.get(name) or "") for name in workflow.secrets for known in given]
+    for path in {Path(str(known["FORMS_FILE"])) for known in archives.values()}:
+        secrets += toml.load(path, "The forms", variables) if path.exists() else ()
+    output = settings["OUTPUT_STORE"] or settings["OUTPUT_DIR"]
+    in_s3 = [place for place in (output, *stores.values()) if is_address(place, "ARCHIVE_STORE")]
+    secrets += _S3 if in_s3 else ()
+    places = {name: str(settings[name]) for name in ("OUTPUT_DIR", "JOBS_DIR", "LOGS_DIR")}
+    if is_address(output, "OUTPUT_DIR"):
+        places = {"OUTPUT_MIRROR": str(settings["OUTPUT_MIRROR"]), **{n: places[n] for n in ("JOBS_DIR", "LOGS_DIR")}}
+    return replace(
+        workflow,
+        secrets=tuple(dict.fromkeys(filter(None, secrets))),
+        places=places,
+        archives={name: store for name, store in stores.items() if store not in in_s3},
+    )
 
 
 def _harvest(source: Source, due: Workflow, cron: str | None) -> Workflow:
@@ -109,13 +146,46 @@ def _cron(text: str, name: str) -> str:
 
 WORKFLOWS = Path(".github/workflows")
 DEPLOY = Path("deploy")
+_GIVEN = "GITHUB_TOKEN"  # the secret that each run has without being set
+_SECRET = re.compile(r"(?!GITHUB_)[A-Z_][A-Z0-9_]*", re.ASCII | re.IGNORECASE)
+"""What GitHub takes as the name of a secret."""
 
 
 def github(workflow: Workflow) -> dict[str, str]:
-    """Return the file of a workflow of GitHub Actions, by name."""
-    version = f"{sys.version_info.major}.{sys.version_info.minor}"
+    """Return the file of a workflow of GitHub Actions, by name.
+
+    Raises:
+        WorkflowError: a runner does not keep what it writes, or GitHub refuses the name of a secret.
+    """
+    for source, store in workflow.archives.items():
+        message = f"The archive of {source} keeps its files in the folder {store}, which a runner of GitHub loses"
+        raise WorkflowError(f"{message}: set ARCHIVE_STORE to s3://bucket/prefix.")
+    for name in workflow.secrets:
+        if name != _GIVEN and not _SECRET.fullmatch(name):
+            raise WorkflowError(f"GitHub takes no secret called {name}: choose a name that begins with another word.")
+    places = {name: _in_repository(name, place) for name, place in workflow.places.items()}
+    *kept, logs = places.values()
     command = shlex.join(("scrapy", *workflow.command))
-    return {f"{workflow.name}.yml": _rendered("workflow.yml", workflow, command=command, python=version)}
+    if "${{" in command or not command.isprintable():
+        raise WorkflowError("A setting has ${{ or a line break, which a workflow of GitHub can't pass on.")
+    version = f"{sys.version_info.major}.{sys.version_info.minor}"
+    text = _rendered("workflow.yml", workflow, command=command, python=version, kept=kept, logs=logs)
+    return {f"{workflow.name}.yml": text}
+
+
+def _in_repository(setting: str, place: str) -> str:
+    """Return a folder relative to the repository.
+
+    Raises:
+        WorkflowError: it is elsewhere.
+    """
+    here = Path.cwd()
+    folder = Path(os.path.normpath(here / place))
+    if not folder.is_relative_to(here) or folder == here or not re.fullmatch(r"[\w./ -]+", place):
+        hint = ", or use s3://bucket/prefix" if setting == "OUTPUT_DIR" else ""
+        message = f"{setting} is {place}, which a runner of GitHub does not keep"
+        raise WorkflowError(f"{message}: name a folder below the repository's{hint}.")
+    return folder.relative_to(here).as_posix()
 
 
 def systemd(workflow: Workflow) -> dict[str, str]:
@@ -125,7 +195,10 @@ def systemd(workflow: Workflow) -> dict[str, str]:
         WorkflowError: it has no time.
     """
     _check_time(workflow)
-    here = {"folder": str(Path.cwd()), "user": getpass.getuser(), "words": [_scrapy(), *workflow.command]}
+    home = Path.cwd()
+    elsewhere = {os.path.normpath(home / one) for one in (*workflow.places.values(), *workflow.archives.values())}
+    written = [str(home), *sorted(one for one in elsewhere if not Path(one).is_relative_to(home))]
+    here = {"folder": str(home), "user": getpass.getuser(), "words": [_scrapy(), *workflow.command], "written": written}
     return {
         f"{workflow.name}.service": _rendered("unit.service", workflow, **here),
         f"{workflow.name}.timer": _rendered("unit.timer", workflow, calendar=on_calendar(workflow.cron or "")),
@@ -144,7 +217,9 @@ def crontab(workflows: Sequence[Workflow]) -> dict[str, str]:
         command = shlex.join((_scrapy(), *workflow.command))
         line = f"cd {shlex.quote(str(Path.cwd()))} && {command} 2>&1".replace("%", r"\%")  # which cron ends a line at
         lines.append({"title": workflow.title, "cron": workflow.cron, "line": line})
-    return {f"{workflows[0].group}.cron": _environment().get_template("crontab").render(workflows=lines)}
+    secrets = list(dict.fromkeys(name for one in workflows for name in one.secrets))
+    text = _environment().get_template("crontab").render(workflows=lines, secrets=secrets)
+    return {f"{workflows[0].group}.cron": text}
 
 
 def write(folder: Path, content: Mapping[str, str], *, force: bool) -> list[Path]:

@@ -8,12 +8,13 @@ import re
 from contextlib import closing
 from functools import cache
 from typing import TYPE_CHECKING, Any
+from uuid import NAMESPACE_URL, uuid5
 
 from crawlers.exceptions import AnswerError, PublishError
 from crawlers.publish.operations import Change, Field, PackageCreate, PackageRetire, sync
 from crawlers.publish.record import as_moment, extras, is_nothing
 from crawlers.records.tables import toml_table
-from crawlers.safety.names import safe, slug
+from crawlers.safety.names import slug
 from crawlers.safety.redact import one_line
 from crawlers.store.index.database import connect
 from crawlers.store.index.documents import UNREADABLE, item
@@ -31,6 +32,8 @@ if TYPE_CHECKING:
 Package = dict[str, Any]
 
 _SLUG = 80  # CKAN takes names of 100 characters
+_REFUSED = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
+"""What PostgreSQL (NUL, halves of surrogates) or the XML that goes to Solr can't hold."""
 _NO_TAG = re.compile(r"[^\w\-. ]+")
 _TAG = (2, 100)
 _VERSION = 100
@@ -47,21 +50,43 @@ def extra_names() -> dict[str, str]:
     return {fact: str(name) for fact, name in toml_table(__package__, "packages.toml").items()}
 
 
-def origin(source: str, dataset_id: str) -> dict[str, str]:
-    """Return the extras that identify a package, named as ckanext-harvest and ckanext-dcat name theirs.
+def origin(source: str, dataset_id: str, sha256: str) -> dict[str, str]:
+    """Return the extras that say where a package comes from, as ckanext-harvest and ckanext-dcat mean them.
 
-    >>> origin("bern", "https://example.org/d/1")["harvest_object_id"][:16]
-    'sha256-e7c3dc9ba'
+    ``guid`` is what the source knows the dataset by, and ``harvest_object_id`` one state of its record: in
+    ckanext-harvest, a row of the table harvest_object, which has another UUID each time that a record is imported.
+
+    Args:
+        sha256: of the record.
+
+    >>> origin("bern", "https://example.org/d/1", "ab" * 32)["harvest_object_id"]
+    '78fe3d02-a750-5525-8f06-28847538cfcb'
     """
-    return {"harvest_source_id": source, "harvest_object_id": safe(dataset_id), "guid": dataset_id}
+    state = str(uuid5(NAMESPACE_URL, json.dumps((source, dataset_id, sha256))))
+    titled = {"harvest_source_id": source, "harvest_source_title": source, "harvest_object_id": state}
+    return titled | {"guid": _plain(dataset_id)}
 
 
-def package(dataset: Dataset, organization: str, renamed: Mapping[str, str]) -> Package:
+def _plain(value: Any) -> Any:
+    r"""Return a value without the characters that CKAN's database or its search engine refuses.
+
+    >>> _plain({"notes": "a\0b", "tags": ["\ud800c"], "size": 1})
+    {'notes': 'ab', 'tags': ['c'], 'size': 1}
+    """
+    if isinstance(value, str):
+        return _REFUSED.sub("", value)
+    if isinstance(value, list):
+        return [_plain(one) for one in value]
+    return {name: _plain(one) for name, one in value.items()} if isinstance(value, dict) else value
+
+
+def package(dataset: Dataset, organization: str, renamed: Mapping[str, str], sha256: str = "") -> Package:
     """Return the package that a dataset is to have.
 
     Args:
         organization: the name or id of the organisation that owns it.
         renamed: fields of the portal's schema by the facts that go into them instead of into extras.
+        sha256: of the dataset's record.
 
     Returns:
         ``fields`` and ``extras`` by name, ``tags`` as names, and ``resources``; what is not known is in none of them.
@@ -69,17 +94,18 @@ def package(dataset: Dataset, organization: str, renamed: Mapping[str, str]) -> 
     known = facts(dataset)
     extras = {name: _text(known[fact]) for fact, name in extra_names().items() if fact in known and fact not in renamed}
     fields = _fields(dataset) | {renamed[fact]: _flat(value) for fact, value in known.items() if fact in renamed}
-    return {
+    made = {
         "fields": {"owner_org": organization, **fields},
-        "extras": extras | origin(dataset.source, dataset.id),
+        "extras": extras | origin(dataset.source, dataset.id, sha256),
         "tags": tags(dataset.keywords),
         "resources": [_resource(one) for one in dataset.resources],
     }
+    return {name: _plain(value) for name, value in made.items()}
 
 
 def created(dataset: Dataset, wanted: Package) -> Package:
     return {
-        "title": dataset.name or dataset.id,
+        "title": _plain(dataset.name or dataset.id),
         **wanted["fields"],
         "name": package_name(dataset),
         "extras": [{"key": key, "value": value} for key, value in wanted["extras"].items()],
@@ -164,8 +190,9 @@ def _text(value: Any) -> str:
 
 
 _PAGE = 50  # datasets, whose packages are asked for in one search
+_LONGEST = 3_000  # characters of their ids, in an address
 _DOCUMENTS = """
-SELECT status, dataset_id, file, last_seen, metadata_source, metadata_url, metadata_modified, renamed_from
+SELECT status, sha256, dataset_id, file, last_seen, metadata_source, metadata_url, metadata_modified, renamed_from
 FROM documents
 WHERE source = ? AND kind = 'dataset' AND dataset_id > ? ORDER BY dataset_id LIMIT ?
 """
@@ -214,8 +241,8 @@ class Datasets:
         declared = {fact: name for fact, name in extra_names().items() if name in schema}
         self.renamed = declared | self.renamed
         for held in self._documents():
-            packages = await self._packages(portal, [one.dataset_id for _, one in held])
-            found = [self._change(status, one, packages.get(safe(one.dataset_id)), owner) for status, one in held]
+            packages = await self._packages(portal, [one.dataset_id for *_, one in held])
+            found = [self._change(*one, packages.get(_plain(one[-1].dataset_id)), owner) for one in held]
             there += len(packages)
             deleted += sum(one is not None and one.operation == PackageRetire.name for one in found)
             yield [one for one in found if one]
@@ -224,16 +251,26 @@ class Datasets:
             message = f"{share}: nothing is published. If they are gone indeed, add --max-deleted 100"
             raise AnswerError("shrink", message)
 
-    def _documents(self) -> Iterator[list[tuple[str, Held]]]:
+    def _documents(self) -> Iterator[list[tuple[str, str, Held]]]:
+        """Yield the status, the SHA-256 and what is known of some documents at a time."""
         last = ""
         with closing(connect(self.output)) as db:
             while rows := db.execute(_DOCUMENTS, (self.source, last, _PAGE)).fetchall():
-                last = rows[-1][1]
-                yield [(row[0], Held(*row[1:])) for row in rows]
+                last = rows[-1]["dataset_id"]
+                length = 0
+                some: list[tuple[str, str, Held]] = []
+                for row in rows:
+                    length += len(row["dataset_id"])
+                    if some and length > _LONGEST:
+                        yield some
+                        some, length = [], len(row["dataset_id"])
+                    some.append((row["status"], row["sha256"] or "", Held(*row[2:])))
+                yield some
 
     async def _packages(self, portal: Portal, ids: list[str]) -> dict[str, Record]:
-        among = " OR ".join(f'"{safe(one)}"' for one in ids)
-        query = f'harvest_source_id:"{self.source}" AND harvest_object_id:({among})'
+        """Return the packages of some datasets, by their guid."""
+        among = " OR ".join('"{}"'.format(re.sub(r'(["\\])', r"\\\1", _plain(one))) for one in ids)
+        query = f'harvest_source_id:"{self.source}" AND guid:({among})'
         asked = {"fq": query, "sort": "id asc", "rows": 2 * len(ids), "include_private": "true"}
         found: list[Any] = []
         for _ in ids:  # a portal may give fewer rows at once than it is asked for
@@ -248,11 +285,11 @@ class Datasets:
         for one in reversed(found):
             if isinstance(one, dict) and isinstance(one.get("id"), str):
                 known = extras(one)
-                if known.get("harvest_source_id") == self.source and isinstance(known.get("harvest_object_id"), str):
-                    packages[known["harvest_object_id"]] = one
+                if known.get("harvest_source_id") == self.source and isinstance(known.get("guid"), str):
+                    packages[known["guid"]] = one
         return packages
 
-    def _change(self, status: str, held: Held, record: Record | None, owner: str) -> Change | None:
+    def _change(self, status: str, sha256: str, held: Held, record: Record | None, owner: str) -> Change | None:
         """Return what is to be done for a dataset; ``None`` for one that is neither here nor there."""
         if status == "withdrawn":
             if record is None:
@@ -269,7 +306,7 @@ class Datasets:
             return Change(
                 operation=PackageCreate.action, subject=held.dataset_id, title=held.dataset_id, problem=problem
             )
-        wanted = package(dataset, owner, self.renamed)
+        wanted = package(dataset, owner, self.renamed, sha256)
         return sync(record, wanted) if record else _new(dataset, created(dataset, wanted))
 
 

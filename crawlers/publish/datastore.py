@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from contextlib import closing
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from crawlers.exceptions import AnswerError, ConflictError, PublishError
@@ -16,6 +17,7 @@ from crawlers.store import timeseries
 from crawlers.store.index.database import connect
 
 if TYPE_CHECKING:
+    import sqlite3
     from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
     from pathlib import Path
 
@@ -31,6 +33,7 @@ COLUMNS = {"day": "date", "subject": "text", "metric": "text", "value": "text", 
 """The fields of a table of time series, with their types. `number` is the value if that is a number, for charts."""
 MOST = 32_000
 """Rows that CKAN gives at once."""
+_PAGES = 1_000  # of rows, for a portal that gives few at once
 
 
 async def find_table(portal: Portal, dataset: str, resource: str) -> Record | None:
@@ -141,17 +144,35 @@ async def read_rows(portal: Portal, resource_id: str, day: str, rows: Iterable[l
     """
     wanted = {_named(row[0], row[1]) for row in rows}
     filters = {"day": day, "metric": sorted({row[0] for row in rows}), "subject": sorted({row[1] for row in rows})}
-    asked = {"resource_id": resource_id, "filters": filters, "sort": "_id", "limit": MOST}
-    found: Record = {}
-    for _ in wanted:  # a portal may give fewer rows at once than it is asked for
-        answer = await portal.read("datastore_search", {**asked, "offset": len(found)})
+    found = {_key(one): _values(one) async for one in _select(portal, resource_id, filters)}
+    return {key: value for key, value in found.items() if key in wanted}
+
+
+async def read_days(portal: Portal, resource_id: str, days: list[str]) -> dict[str, Record]:
+    """Return all rows that a table has of some days; by day, and then by metric and subject.
+
+    Raises:
+        AnswerError: they can't be read.
+    """
+    found: dict[str, Record] = {day: {} for day in days}
+    async for one in _select(portal, resource_id, {"day": days}):
+        found.get(str(one.get("day"))[:10], {})[_key(one)] = _values(one)
+    return found
+
+
+async def _select(portal: Portal, resource_id: str, filters: Record) -> AsyncIterator[Record]:
+    """Yield the rows of a table that have these values: a portal may give fewer at once than it is asked for."""
+    asked, start = {"resource_id": resource_id, "filters": filters, "sort": "_id", "limit": MOST}, 0
+    for _ in range(_PAGES):
+        answer = await portal.read("datastore_search", {**asked, "offset": start})
         if answer is None:
             raise ConflictError(f"the table {resource_id} is gone")
         page = [one for one in answer.get("records") or [] if isinstance(one, dict)]
-        found |= {_key(one): one for one in page}
-        if not page or len(found) >= (answer.get("total") or 0):
-            break
-    return {key: {name: found[key].get(name) for name in ("value", "number")} for key in found if key in wanted}
+        for one in page:
+            yield one
+        start += len(page)
+        if not page or start >= (answer.get("total") or 0):
+            return
 
 
 async def _resource_id(portal: Portal, dataset: str, resource: str) -> str:
@@ -171,6 +192,10 @@ def _named(metric: Any, subject: Any) -> str:
 
 def _key(row: Mapping[str, Any]) -> str:
     return _named(row.get("metric"), row.get("subject"))
+
+
+def _values(row: Mapping[str, Any]) -> Record:
+    return {name: row.get(name) for name in ("value", "number")}
 
 
 def _is_there(row: Mapping[str, Any], known: Mapping[str, Any]) -> bool:
@@ -198,6 +223,7 @@ RESOURCE = "Time series"
 """The name of the resource, unless another is given."""
 _DATASETS = {"site": "ckan-sites-metadata", "extension": "ckan-extensions-metadata"}
 _ROWS = 250  # of a day, written at once
+_DAYS = 100  # that are read at once; what has more rows than a portal gives at once is read by itself
 _KIND = "SELECT 1 FROM documents WHERE source = ? AND kind = ? LIMIT 1"
 
 
@@ -207,7 +233,7 @@ class Series:
     Args:
         dataset: the portal's dataset that the table belongs to; by default the one that is for sources of this kind.
         resource: the name of the resource in it.
-        since: the first day that is published; by default the last one that the table has.
+        since: the first day that is published; by default all are compared with what the table has of them.
 
     Raises:
         PublishError: no dataset is named, and the source has neither portals nor extensions.
@@ -250,11 +276,17 @@ class Series:
             message = f"{what} has no table with the columns {', '.join(COLUMNS)}: name another with --resource"
             raise AnswerError("refused", message)
         place = str(table["id"]) if table else ""
+        today = datetime.now(UTC).date().isoformat()
         with closing(connect(self.output)) as db:
-            for day in timeseries.days(db, self.source, self.since or await _last_day(portal, place)):
-                for rows in _batches(timeseries.select(db, self.source, [day])):
-                    known = await read_rows(portal, place, day, rows) if place else {}
-                    yield [self._rows(day, rows, known)]
+            days = timeseries.days(db, self.source, self.since or "")
+            for some in _together(db, self.source, [day for day in days if day <= today]):
+                known = await read_days(portal, place, list(some)) if place else {}
+                for day, rows in some.items():
+                    batches = (rows[start : start + _ROWS] for start in range(0, len(rows), _ROWS))
+                    yield [self._rows(day, batch, known.get(day, {})) for batch in batches]
+        for day in (day for day in days if day > today):
+            problem = f"this day has not come yet: correct the clock, and remove it from timeseries/{day[:4]}.csv"
+            yield [Change(operation=RowsUpsert.action, subject=day, title=self.title, problem=problem)]
 
     def _table(self) -> Change:
         wanted = {"dataset": self.dataset, "resource": self.resource}
@@ -280,23 +312,20 @@ class Series:
         )
 
 
-async def _last_day(portal: Portal, resource_id: str) -> str:
-    if not resource_id:
-        return ""
-    asked = {"resource_id": resource_id, "sort": "day desc", "limit": 1}
-    rows = (await portal.read("datastore_search", asked) or {}).get("records")
-    return str(rows[0].get("day") or "")[:10] if rows and isinstance(rows[0], dict) else ""
+def _together(db: sqlite3.Connection, source: str, days: list[str]) -> Iterator[dict[str, list[list[Any]]]]:
+    """Yield the rows of some days at a time, of metric, subject, value and number: as many as are read at once."""
+    some: dict[str, list[list[Any]]] = {}
+    count = 0
+    for day in days:
+        rows = [_row(one) for one in timeseries.select(db, source, [day])]
+        if some and (count + len(rows) > MOST or len(some) == _DAYS):
+            yield some
+            some, count = {}, 0
+        some[day], count = rows, count + len(rows)
+    if some:
+        yield some
 
 
-def _batches(found: Iterable[Observation]) -> Iterator[list[list[Any]]]:
-    """Yield the rows of a day, some at a time: of metric, subject, value, and number."""
-    batch: list[list[Any]] = []
-    for one in found:
-        number = timeseries.number(one)
-        number = int(number) if number is not None and number.is_integer() else number
-        batch.append([one.metric, one.subject, one.value, number])
-        if len(batch) == _ROWS:
-            yield batch
-            batch = []
-    if batch:
-        yield batch
+def _row(one: Observation) -> list[Any]:
+    number = timeseries.number(one)
+    return [one.metric, one.subject, one.value, int(number) if number is not None and number.is_integer() else number]

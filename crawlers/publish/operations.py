@@ -16,6 +16,7 @@ from crawlers.safety.redact import one_line
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from crawlers.exceptions import WriteError
     from crawlers.publish.portal import Portal
     from crawlers.publish.record import Record
 
@@ -88,6 +89,10 @@ class Call(NamedTuple):
     body: dict[str, Any]
 
 
+_OF_THE_RECORD = frozenset((400, 409, 413, 422, 500))
+"""The statuses of answers to a record's content: 409 is a Validation Error, 500 a text that the database refuses."""
+
+
 class Operation(ABC):
     """A way to change a record, and to undo that; it remembers nothing, the journal does.
 
@@ -95,11 +100,13 @@ class Operation(ABC):
         action: CKAN's write action.
         read_action: the action that reads the record.
         creates: whether the record need not be there.
+        stands_alone: whether the publish goes on without a record that the portal refuses.
     """
 
     action: ClassVar[str]
     read_action: ClassVar[str] = "package_show"
     creates: ClassVar[bool] = False
+    stands_alone: ClassVar[bool] = False
 
     async def read(self, portal: Portal, change: Change) -> Record | None:
         """Return the record as it is now; ``None`` if it is not there, or deleted.
@@ -131,6 +138,10 @@ class Operation(ABC):
     def excuse(self, refusal: str) -> str | None:
         """Return why a record that the portal refuses is left out; ``None`` if the whole publish is to be undone."""
         return None
+
+    def is_refused_alone(self, error: WriteError) -> bool:
+        """Return whether a refusal says something of this record only, so that the others are written."""
+        return self.stands_alone and error.status in _OF_THE_RECORD
 
     @abstractmethod
     def undo(self, step: Step, now: Record | None) -> list[Call]:
@@ -225,7 +236,7 @@ class PackageCreate(Operation):
     """Creates a package. Wanted: ``package``; the subject is its name, for CKAN gives the id."""
 
     action = name = "package_create"
-    creates = True
+    creates = stands_alone = True
     _name_taken = "Validation Error: name: "  # by a package that a visitor is not shown; in whatever language
 
     def body(self, change: Change, before: Record | None) -> dict[str, Any] | None:
@@ -251,6 +262,7 @@ class PackageSync(PackagePatch):
     """
 
     name: ClassVar[str] = "package_sync"
+    stands_alone = True
 
     def body(self, change: Change, before: Record | None) -> dict[str, Any] | None:
         """Return what differs; of tags and resources the whole list, for package_patch replaces it."""
@@ -290,6 +302,7 @@ class PackageRetire(Operation):
 
     action = "package_patch"
     name: ClassVar[str] = "package_retire"
+    stands_alone = True
 
     def body(self, change: Change, before: Record | None) -> dict[str, Any] | None:
         return retired(change.subject, change.wanted["name"]) if before else None

@@ -153,13 +153,14 @@ def _check_written(response: Response) -> None:
         message = (
             f"the portal redirects writes to {to[:200]}: publish --to the address it means, for a POST is not sent on"
         )
-        raise RefusedWriteError("http", message)
+        raise RefusedWriteError("http", message, response.status)
     words = api.refusal(response) if response.status < 500 and response.status != 429 else None
     if words:
-        raise RefusedWriteError("refused", f"HTTP {response_status_message(response.status)}: {words}")
+        message = f"HTTP {response_status_message(response.status)}: {words}"
+        raise RefusedWriteError("refused", message, response.status)
     error = failures.from_status(response)
     if 400 <= response.status < 500 and response.status not in (408, 429):
-        raise RefusedWriteError(error.kind, str(error))
+        raise RefusedWriteError(error.kind, str(error), response.status)
     if response.status < 300:
-        raise UnclearWriteError("not_json", f"HTTP {response.status}, and no answer of CKAN's")
-    raise UnclearWriteError(error.kind, str(error))
+        raise UnclearWriteError("not_json", f"HTTP {response.status}, and no answer of CKAN's", response.status)
+    raise UnclearWriteError(error.kind, str(error), response.status)

@@ -6,7 +6,7 @@ import logging
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from crawlers.exceptions import AnswerError, ConflictError, RefusedWriteError, UnclearWriteError
+from crawlers.exceptions import AnswerError, ConflictError, RefusedWriteError, UnclearWriteError, WriteError
 from crawlers.publish.datastore import RowsUpsert, TableCreate
 from crawlers.publish.operations import PackageCreate, PackagePatch, PackageRetire, PackageSync, ResourcePatch
 from crawlers.publish.record import differences
@@ -59,7 +59,7 @@ class Publication:
     Args:
         tries: how often a write is sent at most while its outcome is unclear.
         settled: called with each step that is over.
-        failed: called with each step that failed or is in conflict, and the error.
+        failed: called with each step that failed, is in conflict or is refused alone, and the error.
     """
 
     portal: Portal
@@ -69,7 +69,7 @@ class Publication:
     failed: Callable[[Step, AnswerError], None]
 
     async def publish(self) -> bool:
-        """Do the steps that are not done; if one fails for good, restore all. Return whether all are done.
+        """Do the steps that are not done; if one fails for good, restore all. Return whether all are done or left out.
 
         Raises:
             AnswerError: as `restore`.
@@ -83,7 +83,8 @@ class Publication:
                 self.failed(step, error)
                 await self.restore()
                 return False
-            self.settled(done)
+            if done:
+                self.settled(done)
         self.steps.journal.mark(self.steps.run, "published")
         return True
 
@@ -107,7 +108,8 @@ class Publication:
 
     # Forward
 
-    async def _do(self, step: Step) -> Step:
+    async def _do(self, step: Step) -> Step | None:
+        """Do a step; return it as it is then, or ``None`` if the portal refuses its record alone, which is reported."""
         operation = OPERATIONS[step.change.operation]
         before = await operation.read(self.portal, step.change)
         if step.state == "sent":  # when the last run was killed: what was read may be before or after the write
@@ -119,7 +121,7 @@ class Publication:
             return self.steps.set(step, "unchanged")
         return await self._write(self.steps.set(step, "sent", before=before, sent=sent))
 
-    async def _write(self, step: Step) -> Step:
+    async def _write(self, step: Step) -> Step | None:
         operation = OPERATIONS[step.change.operation]
         left = self.tries
         while True:
@@ -133,14 +135,14 @@ class Publication:
                 if done := await self._judge(step, now):
                     return done
                 if left <= 0:
-                    self.steps.set(step, "failed", error=str(error))
-                    raise
+                    self._fail(step, error)
+                    return None
                 logger.info("%s of %s is sent again: %s", operation.action, step.change.subject, error)
             else:
                 return await self._read_back(step)
 
-    async def _refused(self, step: Step, error: RefusedWriteError) -> Step:
-        """Return the step as left out, or as done by an earlier send whose answer was lost.
+    async def _refused(self, step: Step, error: RefusedWriteError) -> Step | None:
+        """Return the step as left out, or as done by an earlier send whose answer was lost; ``None`` as `_do` does.
 
         Raises:
             RefusedWriteError: it fails the whole publish.
@@ -153,9 +155,21 @@ class Publication:
                 return done
             logger.warning("%s is left out: %s", one_line(step.change.title), one_line(excuse))
             return self.steps.set(step, "left_out", error=excuse)
-        if not differences(step.before, now):  # else it was done nevertheless, and is restored
+        if differences(step.before, now):  # it was done nevertheless, and is restored
+            raise error
+        self._fail(step, error)
+        return None
+
+    def _fail(self, step: Step, error: WriteError) -> None:
+        """Leave a step out whose record the portal refuses, and report it.
+
+        Raises:
+            WriteError: it fails the whole publish.
+        """
+        if not OPERATIONS[step.change.operation].is_refused_alone(error):
             self.steps.set(step, "failed", error=str(error))
-        raise error
+            raise error
+        self.failed(self.steps.set(step, "left_out", error=str(error)), error)
 
     async def _judge(self, step: Step, now: Record | None) -> Step | None:
         """Return the step as done if its write was done, ``None`` if the record is as before.

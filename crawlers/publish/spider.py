@@ -42,9 +42,12 @@ _STATES: dict[State, str] = {"unchanged": "unchanged", "left_out": "unchanged", 
 
 def _day(text: str) -> str:
     try:
-        return date.fromisoformat(text).isoformat()
+        day = date.fromisoformat(text)
     except ValueError:
         raise ValueError("a day such as 2026-11-22") from None
+    if day > datetime.now(UTC).date():
+        raise ValueError("a day that has come")
+    return day.isoformat()
 
 
 def _percent(text: str) -> int:

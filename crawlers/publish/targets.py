@@ -28,8 +28,10 @@ if TYPE_CHECKING:
 
 
 PREFIX = "archive-of-"
-KEPT = "is_last AND origin IS NULL AND sha256 IS NOT NULL AND state IN ('kept', 'unchanged')"
-"""The files that are held and are there; one that a linked page links is not the resource's own."""
+KEPT = (
+    "is_last AND origin IS NULL AND resource_id NOT LIKE '@%' AND sha256 IS NOT NULL AND state IN ('kept', 'unchanged')"
+)
+"""The files of resources that are held and are there; one that a linked page links is not the resource's own."""
 _DATASETS = f"""
 SELECT DISTINCT dataset_id FROM captures WHERE source = ? AND {KEPT} AND dataset_id > ? ORDER BY dataset_id LIMIT 100
 """  # noqa: S608

@@ -11,7 +11,7 @@ import shutil
 import zipfile
 from contextlib import contextmanager
 from pathlib import PurePosixPath
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
 from scrapy.exporters import PythonItemExporter
 
@@ -20,7 +20,7 @@ from crawlers.operate.archive.file_names import FileNames
 from crawlers.operate.archive.holdings import ARCHIVE_OF, CHUNK, StoredFile
 from crawlers.operate.archive.inventory import stored
 from crawlers.operate.archive.retrieval import check_free, why
-from crawlers.operate.archive.warc import Records, agent, answered, date
+from crawlers.operate.archive.warc import REQUESTS, Records, agent, answered, date
 from crawlers.operate.console import print_error
 from crawlers.safety import inside, strict_json
 from crawlers.safety.names import safe
@@ -43,7 +43,7 @@ _LONGEST = 5_000  # characters of a line
 _THEN = (1980, 1, 1, 0, 0, 0)  # the first date that a zip file can have: the same bag has the same bytes
 _NOTE = (
     "The headers of the answers that brought the files of this bag, without bodies: revisit records whose payload is "
-    "the file that the metadata record beside each of them names. Requests were not recorded."
+    "the file that the metadata record beside each of them names. " + REQUESTS
 )
 _DOCUMENT = """
 SELECT dataset_id, file, last_seen, metadata_source, metadata_url, metadata_modified, renamed_from FROM documents
@@ -53,23 +53,24 @@ _TITLE = "SELECT title FROM datasets WHERE source = ? AND dataset_id = ?"
 
 
 def bag(holdings: Holdings, names: list[str], opts: argparse.Namespace) -> int:
-    """Write the bag of some datasets; return the exit code.
+    """Write the bag of some datasets, or of each; return the exit code.
 
     Raises:
         ArchiveError: there is no such dataset, or the file can't be written.
         DamagedError: a file in the store is damaged.
     """
-    if opts.output is None:
-        raise ArchiveError("Name the file to write: -o x.zip, or - for standard output.")
+    if opts.each or opts.to:
+        from crawlers.operate.archive.collection import collect  # noqa: PLC0415 -- one bag needs no pages
+
+        return collect(holdings, names, opts)
+    if not names or opts.output is None:
+        example = "-o x.zip, or - for standard output" if names else "scrapy archive bag DATASET -o x.zip"
+        raise ArchiveError(f"Name {'the file to write' if names else 'a dataset'}: {example}.")
     path = None if str(opts.output) == "-" else opts.output
     check_free([path] if path else [], force=opts.force)
     datasets = list(dict.fromkeys(found for name in names for found in holdings.datasets(name)))
-    with target(path) as file, zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as into:
-        packed = _Bag(into, safe(path.stem) if path else "bag")
-        for archive, dataset_id in datasets:
-            below = "data/" if len(datasets) == 1 else f"data/{safe(archive)}__{safe(dataset_id)}/"
-            _Packing(holdings, packed, archive, dataset_id, below).pack()
-        packed.finish(agent(holdings))
+    with target(path) as file:
+        packed = pack(holdings, file, safe(path.stem) if path else "bag", datasets)
     for gap in packed.gaps:
         print_error(f"not in the bag: {gap}")
     if path:
@@ -77,7 +78,45 @@ def bag(holdings: Holdings, names: list[str], opts: argparse.Namespace) -> int:
     return GAP if packed.gaps else 0
 
 
-class _Bag:
+def pack(holdings: Holdings, file: IO[bytes], name: str, datasets: list[tuple[str, str]]) -> Bag:
+    """Write a bag into a file; return what it has.
+
+    Args:
+        name: the folder of the bag in it.
+        datasets: the archive and the id of each.
+
+    Raises:
+        DamagedError: a file in the store is damaged.
+    """
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as into:
+        packed = Bag(into, name)
+        for archive, dataset_id in datasets:
+            below = "data/" if len(datasets) == 1 else f"data/{safe(archive)}__{safe(dataset_id)}/"
+            _Packing(holdings, packed, archive, dataset_id, below).pack()
+        packed.finish(agent(holdings))
+    return packed
+
+
+class Entry(NamedTuple):
+    """A file in the zip file of a bag.
+
+    Args:
+        path: in the bag.
+        offset: where its bytes begin in the zip file.
+        compressed: the number of these bytes, in the form of RFC 1951 (raw deflate).
+        bytes: the number of bytes of the file itself.
+        url: where it came from, if it is a linked file.
+    """
+
+    path: str
+    offset: int
+    compressed: int
+    bytes: int
+    sha256: str
+    url: str | None = None
+
+
+class Bag:
     """Writes a bag into a zip file.
 
     Args:
@@ -88,6 +127,8 @@ class _Bag:
         payload: the SHA-256 of each payload file, by its path.
         gaps: a line for each thing that is not in the bag.
         about: the lines of bag-info.txt, as pairs.
+        entries: the files in the zip file, in their order.
+        came_from: the address of each linked file, by its path.
     """
 
     def __init__(self, into: zipfile.ZipFile, name: str) -> None:
@@ -97,6 +138,8 @@ class _Bag:
         self.tags: dict[str, str] = {}
         self.gaps: list[str] = []
         self.about: list[tuple[str, str]] = []
+        self.entries: list[Entry] = []
+        self.came_from: dict[str, str] = {}
         self.volume = 0
         self._tag("bagit.txt", "BagIt-Version: 1.0\nTag-File-Character-Encoding: UTF-8\n")
 
@@ -135,7 +178,11 @@ class _Bag:
         entry.compress_type, entry.external_attr = zipfile.ZIP_DEFLATED, 0o644 << 16
         entry.file_size = size or 0
         with self.into.open(entry, "w", force_zip64=size is None) as file:
-            yield _Hashing(file)
+            assert self.into.fp is not None  # noqa: S101  # it is open
+            offset, hashing = self.into.fp.tell(), _Hashing(file)
+            yield hashing
+        sizes = (offset, entry.compress_size, hashing.size)
+        self.entries.append(Entry(path, *sizes, hashing.digest.hexdigest(), self.came_from.get(path)))
 
 
 class _Hashing(io.RawIOBase):
@@ -168,7 +215,7 @@ class _Packing:
         below: the folder in the bag, with a slash at its end.
     """
 
-    def __init__(self, holdings: Holdings, packed: _Bag, archive: str, dataset_id: str, below: str) -> None:
+    def __init__(self, holdings: Holdings, packed: Bag, archive: str, dataset_id: str, below: str) -> None:
         self.holdings, self.packed = holdings, packed
         self.archive, self.dataset_id, self.below = archive, dataset_id, below
         self.source = archive.removeprefix(ARCHIVE_OF)
@@ -196,6 +243,7 @@ class _Packing:
                 self.packed.gaps.append(f"{safe_line(one.last.url, _LONGEST)}  {reason}")
                 continue
             path = f"{self.below}files/{names.take(one.kept)}"
+            self.packed.came_from[path] = answered(one.kept)
             self._pack_file(one.kept, path, blob.bytes)
 
     def _pack_file(self, kept: Capture, path: str, size: int) -> None:

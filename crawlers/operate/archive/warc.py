@@ -13,7 +13,7 @@ from collections import Counter
 from datetime import UTC, datetime
 from http.client import responses
 from typing import IO, TYPE_CHECKING, Any
-from urllib.parse import quote
+from urllib.parse import quote, urlsplit
 from uuid import NAMESPACE_URL, uuid5
 
 from warcio.statusandheaders import StatusAndHeaders
@@ -38,10 +38,14 @@ if TYPE_CHECKING:
 
 GAP = 3
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+REQUESTS = (
+    "Request records have the headers as they were sent, without cookies, credentials and bodies; earlier versions of "
+    "the software did not note them."
+)
 NOTE = (
     "Response records are reconstructed: the status and the headers as they were recorded, and the file as it is "
     "stored, after content and transfer encodings were undone. Content-Encoding, Transfer-Encoding and Content-Length "
-    "as the server sent them are in X-Archive-Orig-*. Requests were not recorded."
+    "as the server sent them are in X-Archive-Orig-*. " + REQUESTS
 )
 _ENCODINGS = ("content-encoding", "transfer-encoding", "content-length")
 _LONGEST = 16_000  # characters of a header's value or an address
@@ -177,7 +181,7 @@ class Records:
         return headers["WARC-Record-ID"]
 
     def metadata(self, found: Capture, concurrent: str | None = None, note: str | None = None, **more: str) -> None:
-        """Write what the catalogue and the crawl know of a look; the only record of one that brought nothing.
+        """Write what the catalogue and the crawl know of a look, and its request: all there is if it brought nothing.
 
         Args:
             concurrent: the id of the record of the same look.
@@ -192,6 +196,26 @@ class Records:
         if concurrent is None:
             fields += [("http-header", ": ".join(pair)) for pair in found.headers]
         self._fields(answered(found), "metadata", headers, [*fields, ("note", note), *more.items()])
+        if found.method:
+            self._request(found, found.method, concurrent or headers["WARC-Record-ID"])
+
+    def _request(self, found: Capture, method: str, concurrent: str) -> None:
+        """Write the request of a look.
+
+        Args:
+            concurrent: the id of the record of its answer.
+        """
+        address = answered(found)
+        parts = urlsplit(address)
+        path = f"{parts.path or '/'}{'?' if '?' in address else ''}{parts.query}"
+        sent = [(_header(name), _header(value)) for name, value in found.request_headers]
+        sent = sent if any(name.lower() == "host" for name, _ in sent) else [("Host", parts.netloc), *sent]
+        record = self.writer.create_warc_record(
+            *(address, "request"),
+            warc_headers_dict=self._headers(found, "request") | {"WARC-Concurrent-To": concurrent},
+            http_headers=StatusAndHeaders(f"{_header(method)} {path} HTTP/1.1", sent, is_http_request=True),
+        )
+        self.writer.write_record(record)
 
     def _headers(self, found: Capture, kind: str) -> dict[str, str]:
         key = (found.source, found.dataset_id, found.resource_id, found.url, found.run, kind)

@@ -17,14 +17,14 @@ class Command(ProjectCommand):
         "get": Verb(f"{_IN}.retrieval:get", ("at", "output", "force"), 1, 1),
         "verify": Verb(f"{_IN}.verification:verify", ("sample",), 0, 1),
         "prune": Verb(f"{_IN}.pruning:prune", ("yes",), 0, 0),
-        "bag": Verb(f"{_IN}.bag:bag", ("output", "force"), 1),
+        "bag": Verb(f"{_IN}.bag:bag", ("output", "force", "each", "to")),
         "warc": Verb(f"{_IN}.warc:warc", ("output", "force")),
     }
 
     takes = (
         "status [SOURCE] [--by publisher|host] [--json] | get DATASET|RESOURCE|URL [--at DATE] [-o FILE] | "
         "verify [--sample N|PERCENT] [SOURCE] | prune [--yes] | bag DATASET ... -o x.zip | "
-        "warc [SOURCE|DATASET ...] -o x.warc.gz"
+        "bag --each --to FOLDER|s3://BUCKET/PREFIX [SOURCE ...] | warc [SOURCE|DATASET ...] -o x.warc.gz"
     )
     summary = "Count, take out, verify, prune and pack the files of an archive"
     description = (
@@ -39,6 +39,8 @@ class Command(ProjectCommand):
         parser.add_argument("--by", choices=("publisher", "host"), help="status: a row for each publisher or host")
         parser.add_argument("--at", metavar="DATE", help="get: the file as it was held then, such as 2026-11-20")
         parser.add_argument("-o", "--output", type=Path, metavar="FILE", help="get, bag, warc: the file; - for stdout")
+        parser.add_argument("--each", action="store_true", help="bag: a bag for each dataset, with pages to browse")
+        parser.add_argument("--to", metavar="PLACE", help="bag: the folder, or s3://bucket/prefix, for --each")
         parser.add_argument("--force", action="store_true", help="get, bag, warc: overwrite the file")
         parser.add_argument("--sample", metavar="N|PERCENT", help="verify: hash only some files: 100, or 5%%")
         parser.add_argument("--yes", action="store_true", help="prune: remove what it lists")

@@ -41,7 +41,7 @@ class Command(ProjectCommand):
         from crawlers.operate import workflow
         from crawlers.operate.workflow import workflows
 
-        options, settings = _options(args, opts), self.settings
+        options, settings = [*_options(args, opts), *given_settings(opts)], self.settings
         chosen = workflows(args, self._sources(args), opts.cron, settings)
         found = [one.with_options(options) for one in chosen]
         deployed = {**(workflow.crontab(found) if opts.cron_file else {})}
@@ -64,7 +64,16 @@ class Command(ProjectCommand):
             if len(names) > 1:
                 raise WorkflowError("ecosystem goes by itself, without names of sources.")
             return {}
-        return SourcesFile(self.path("SOURCES_FILE"), Known(self.settings)).named(names) if names else {}
+        path = self.path("SOURCES_FILE")
+        if not names and not path.exists():
+            return {}
+        sources = SourcesFile(path, Known(self.settings))
+        return sources.named(names) if names else sources.read()[0]
+
+
+def given_settings(opts: argparse.Namespace) -> list[str]:
+    """Return the words that give the command's own settings to what it writes: its secrets have their names."""
+    return [word for setting in opts.set for word in ("-s", setting)]
 
 
 def _options(names: list[str], opts: argparse.Namespace) -> list[str]:

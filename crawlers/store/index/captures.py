@@ -29,7 +29,8 @@ FIELDS = tuple(field.name for field in fields(Capture) if field.name != "body")
 """The fields of a line, and the first columns of the table, in their order; the others follow from them."""
 
 _LARGEST = 2**63
-_LISTS = ("redirects", "headers")
+_PAIRS = ("headers", "request_headers")
+_LISTS = ("redirects", *_PAIRS)
 _NUMBERS = ("status", "http_status", "size", "failure_count")
 _TEXTS = ("source", "dataset_id", "resource_id", "url", "state", "time", "run")
 _REQUIRED = (*_TEXTS, "status", "failure_count")
@@ -140,6 +141,7 @@ def _entry(text: bytes | None, source: str) -> dict[str, Any] | None:
     entry = lines.entry(text and writable(text))  # earlier versions wrote logins
     if entry is None or entry.get("source") != source:
         return None
+    entry.setdefault("request_headers", [])  # earlier versions did not note requests
     found = {name: entry.get(name) for name in FIELDS}
     return found if all(_is_valid(name, value) for name, value in found.items()) else None
 
@@ -147,7 +149,7 @@ def _entry(text: bytes | None, source: str) -> dict[str, Any] | None:
 def _is_valid(name: str, value: Any) -> bool:
     """Return whether a crawl can have written a value of a field: `Capture` has the types."""
     if name in _LISTS:
-        return isinstance(value, list) and all(map(_is_pair if name == "headers" else lines.is_text, value))
+        return isinstance(value, list) and all(map(_is_pair if name in _PAIRS else lines.is_text, value))
     if value is None:
         return name not in _REQUIRED
     if name == "is_broken":

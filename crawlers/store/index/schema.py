@@ -99,7 +99,8 @@ CREATE TABLE IF NOT EXISTS captures (
     source TEXT NOT NULL, dataset_id TEXT NOT NULL, resource_id TEXT NOT NULL, url TEXT NOT NULL,
     origin TEXT, title TEXT, format TEXT, mode TEXT, request_type TEXT,
     state TEXT NOT NULL, status INTEGER, error TEXT, reason TEXT, is_broken INTEGER, http_status INTEGER,
-    redirects TEXT NOT NULL, headers TEXT NOT NULL, media_type TEXT, found_type TEXT, extension TEXT, finding TEXT,
+    redirects TEXT NOT NULL, headers TEXT NOT NULL, method TEXT, request_headers TEXT NOT NULL,
+    media_type TEXT, found_type TEXT, extension TEXT, finding TEXT,
     name TEXT, size INTEGER, sha256 TEXT, md5 TEXT, etag TEXT, last_modified TEXT, fresh_until TEXT,
     kept_at TEXT, cache_url TEXT, first_failure TEXT, last_success TEXT, failure_count INTEGER,
     time TEXT NOT NULL, run TEXT NOT NULL, host TEXT NOT NULL, is_last INTEGER NOT NULL,
@@ -171,11 +172,11 @@ _FILE = """
     c.http_status, c.finding, c.size, c.sha256, c.name, c.extension, c.kept_at, c.cache_url,
     c.last_success, c.first_failure, c.failure_count, c.time, c.run,
     CASE WHEN d.withdrawn THEN 'dataset'
-        WHEN d.resources <= 1000 AND NOT EXISTS (
+        WHEN d.resources <= 1000 AND substr(c.resource_id, 1, 1) != '@' AND NOT EXISTS (
             SELECT 1 FROM resources r
             WHERE r.source = d.source AND r.dataset_id = d.dataset_id AND r.resource_id = c.resource_id
         ) THEN 'resource' END AS gone
-"""  # of the captures c and their datasets d; the index has a dataset's first 1,000 resources
+"""  # of the captures c and their datasets d; the index has a dataset's first 1,000 resources; @ marks other addresses
 _DATASETS = "LEFT JOIN datasets d ON d.source = substr(c.source, 12) AND d.dataset_id = c.dataset_id"
 _LOOKED_AT = """
     c.is_last AND NOT (

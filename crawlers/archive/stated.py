@@ -1,0 +1,125 @@
+"""The addresses that the metadata of datasets state beside those of files: pages, documentation, or any at all."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from html import unescape
+from typing import TYPE_CHECKING, Any
+
+from crawlers.archive.links import leads_somewhere
+from crawlers.store.index.documents import UNREADABLE, item, left_out
+from crawlers.store.index.known import Held
+
+if TYPE_CHECKING:
+    import sqlite3
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    from crawlers.archive.targets import Choice
+    from crawlers.items import Dataset
+
+WHATS = ("resources", "pages", "documentation", "all")
+"""What an archive may look at."""
+MARK = "@"
+"""What the resource_id of a capture begins with whose address is no resource's: ``@page-1f2e3d4c``."""
+
+_PAGE = 500  # datasets read in one query
+_MOST = 10_000  # addresses of a dataset
+_LONGEST = 8_000  # characters of an address
+_ADDRESS = re.compile(rf"https?://[^\s\"'<>\\^`{{|}}\x00-\x20]{{4,{_LONGEST}}}+", re.IGNORECASE)
+_AT_THE_END = ".,;:!?*_"  # of a sentence, or of Markdown
+_BRACKETS = {")": "(", "]": "["}
+_TABLE = "CREATE TEMP TABLE stated (place INTEGER PRIMARY KEY, dataset_id, resource_id, url, title)"
+_DOCUMENTS = """
+SELECT d.id, o.dataset_id, o.file, o.last_seen, o.metadata_source, o.metadata_url, o.metadata_modified, o.renamed_from
+FROM datasets d JOIN documents o ON o.source = d.source AND o.kind = 'dataset' AND o.dataset_id = d.dataset_id
+WHERE d.source = :of AND NOT d.withdrawn AND {chosen} AND d.id > :last ORDER BY d.id LIMIT :most
+"""
+_TOGETHER = """
+INSERT INTO targets SELECT json_group_array(json(subject)) FROM (
+    SELECT json_array(dataset_id, resource_id, url, title, NULL) AS subject, address(url, NULL) AS asked, place
+    FROM stated WHERE NOT EXISTS (
+        SELECT 1 FROM resources r WHERE r.source = :of AND r.dataset_id = stated.dataset_id AND r.url = stated.url
+    ) ORDER BY place
+) GROUP BY asked ORDER BY min(place)
+"""
+
+
+def collect(db: sqlite3.Connection, folder: Path, choice: Choice, lost: Callable[[str], None]) -> Iterator[None]:
+    """Add what the chosen datasets state to the table ``targets``; yield after each, so that others have their turn.
+
+    Args:
+        db: the index, with the function ``address``.
+        folder: the source's.
+        lost: called with a sentence for each document that can't be read.
+    """
+    db.execute(_TABLE)
+    query, last = _DOCUMENTS.format(chosen=choice.of_datasets), -1
+    while rows := db.execute(query, choice.values | {"last": last, "most": _PAGE}).fetchall():
+        last = rows[-1][0]
+        for row in rows:
+            held = Held(*row[1:])
+            try:
+                found = addresses(item(folder, held.dataset_id, held), choice.what)
+            except UNREADABLE as error:
+                lost(left_out(folder, held, error))
+                continue
+            subjects = [(held.dataset_id, _subject(kind, url), url, title) for url, (kind, title) in found.items()]
+            db.executemany("INSERT INTO stated (dataset_id, resource_id, url, title) VALUES (?, ?, ?, ?)", subjects)
+            yield
+    db.execute(_TOGETHER, choice.values)
+
+
+def _subject(kind: str, url: str) -> str:
+    return f"{MARK}{kind}-{hashlib.sha256(url.encode('utf-8', 'surrogatepass')).hexdigest()[:12]}"
+
+
+def addresses(dataset: Dataset, what: str) -> dict[str, tuple[str, str | None]]:
+    """Return the addresses that a dataset's metadata state: of each, what it is of, and a title.
+
+    Args:
+        what: pages, documentation or all; those of resources' files are among all.
+
+    >>> from crawlers.items import Dataset
+    >>> about = Dataset(source="x", id="1", title="Wells", landing_page="https://a.org/1")
+    >>> about.documentation, about.document = ["https://a.org/doc"], {"notes": "See (https://b.org/x_(y)), or ftp://c."}
+    >>> addresses(about, "pages")
+    {'https://a.org/1': ('page', 'Wells')}
+    >>> [*addresses(about, "all")]
+    ['https://a.org/1', 'https://a.org/doc', 'https://b.org/x_(y)']
+    """
+    documented = [*dataset.documentation, *(url for one in dataset.resources for url in one.documentation)]
+    listed = [("page", dataset.landing_page, dataset.title)] if what in ("pages", "all") else []
+    listed += [("documentation", url, None) for url in documented] if what in ("documentation", "all") else []
+    listed += [("metadata", url, None) for url in _in_text(dataset.document)] if what == "all" else []
+    found: dict[str, tuple[str, str | None]] = {}
+    for kind, url, title in listed:
+        if url and len(found) < _MOST:
+            found.setdefault(url, (kind, title))
+    return found
+
+
+def _in_text(value: Any) -> Iterator[str]:
+    """Yield the addresses in the texts of a document, but for those that only name a term of a vocabulary."""
+    if isinstance(value, bytes):
+        value = unescape(value.decode("utf-8", "replace"))
+    if isinstance(value, str):
+        for match in _ADDRESS.finditer(value):
+            url = _without_sentence(match[0])
+            if leads_somewhere(url):
+                yield url
+    elif isinstance(value, list | dict):
+        for one in value.values() if isinstance(value, dict) else value:
+            yield from _in_text(one)
+
+
+def _without_sentence(url: str) -> str:
+    """Return an address without what belongs to the sentence that it stands in.
+
+    >>> _without_sentence("https://a.org/x)."), _without_sentence("https://a.org/x_(y)")
+    ('https://a.org/x', 'https://a.org/x_(y)')
+    """
+    while url[-1] in _AT_THE_END or (url[-1] in _BRACKETS and url.count(_BRACKETS[url[-1]]) < url.count(url[-1])):
+        url = url[:-1]
+    return url

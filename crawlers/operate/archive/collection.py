@@ -1,0 +1,299 @@
+"""`scrapy archive bag --each`: a bag for each dataset, where each file is in it, and pages to browse.
+
+A bag is <source>/datasets/<id>.zip; <id>.json beside it says where in the zip file the bytes of each file begin, so
+that one range of bytes is enough to get it; <id>.html shows that. What is there as it should be is not written again.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from abc import ABC, abstractmethod
+from contextlib import contextmanager, suppress
+from functools import cache
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any, NamedTuple
+from urllib.parse import urlsplit
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+
+from crawlers.exceptions import ArchiveError, DamagedError
+from crawlers.operate.archive.bag import GAP, pack
+from crawlers.operate.archive.holdings import ARCHIVE_OF
+from crawlers.operate.console import print_error
+from crawlers.s3.address import is_address, need, parse
+from crawlers.safety import strict_json
+from crawlers.safety.names import safe
+from crawlers.safety.redact import safe_line
+from crawlers.store.export.output import target
+from crawlers.store.figures.formatting import number, size
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Iterator
+
+    from crawlers.operate.archive.holdings import Holdings
+
+_FORMAT = 1  # of <id>.json: a bag of another one is written again
+_PAGE = 500  # bags on a page
+_LARGEST = 64 * 1024 * 1024  # bytes of what is read again
+_LONGEST = 300  # characters of a title
+_TYPES = {".zip": "application/zip", ".json": "application/json", ".jsonl": "application/jsonl"}
+_HTML = "text/html; charset=utf-8"
+_DATASETS = """
+SELECT found.dataset_id, d.title, (
+    SELECT sha256 FROM documents o WHERE o.source = :source AND o.kind = 'dataset' AND o.dataset_id = found.dataset_id
+) AS document, count(c.time) AS looks, max(c.time) AS newest
+FROM (
+    SELECT dataset_id FROM documents WHERE source = :source AND kind = 'dataset'
+    UNION SELECT dataset_id FROM captures WHERE source = :archive
+) found
+LEFT JOIN datasets d ON d.source = :source AND d.dataset_id = found.dataset_id
+LEFT JOIN captures c ON c.source = :archive AND c.dataset_id = found.dataset_id
+GROUP BY found.dataset_id ORDER BY found.dataset_id
+"""
+
+
+class Shown(NamedTuple):
+    """A bag in a list.
+
+    Args:
+        stem: the name of its files, without suffix.
+        files: linked files that are in it.
+    """
+
+    dataset_id: str
+    title: str
+    stem: str
+    bytes: int
+    files: int
+    gaps: int
+
+
+class Place(ABC):
+    """Where the bags go.
+
+    Attributes:
+        name: as messages name it.
+    """
+
+    name: str
+
+    @abstractmethod
+    def read(self, name: str) -> bytes | None:
+        """Return a small file; ``None`` if there is none, or it can't be one of ours.
+
+        Raises:
+            ArchiveError: it can't be read.
+        """
+
+    @abstractmethod
+    @contextmanager
+    def open(self, name: str) -> Iterator[IO[bytes]]:
+        """Open a file for writing, which is there as a whole afterwards, or not at all.
+
+        Raises:
+            ArchiveError, ExportError: it can't be written.
+        """
+
+    def write(self, name: str, body: bytes) -> None:
+        """Write a small file."""
+        with self.open(name) as file:
+            file.write(body)
+
+
+class Folder(Place):
+    """A folder."""
+
+    def __init__(self, root: Path) -> None:
+        self.root, self.name = root, str(root)
+
+    def read(self, name: str) -> bytes | None:
+        try:
+            with (self.root / name).open("rb") as file:
+                return file.read(_LARGEST)
+        except FileNotFoundError:
+            return None
+        except OSError as error:
+            raise ArchiveError(f"{self.root / name} can't be read: {error.strerror}.") from None
+
+    @contextmanager
+    def open(self, name: str) -> Iterator[IO[bytes]]:
+        path = self.root / name
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise ArchiveError(f"{path.parent} can't be made: {error.strerror}.") from None
+        with target(path) as file:
+            yield file
+
+
+class Bucket(Place):
+    """A bucket.
+
+    Args:
+        spool: the folder for what is to be uploaded; by default the system's.
+
+    Raises:
+        OutputError: it is not the address of a bucket, or can't be used.
+    """
+
+    def __init__(self, address: str, spool: str | None) -> None:
+        need("--to", "obstore")
+        from crawlers.s3.connection import Patience, connected  # noqa: PLC0415  # obstore takes long to import
+
+        bucket, prefix = parse(address, "--to")
+        self.name, self.spool, self.timeout = f"s3://{bucket}/{prefix}".rstrip("/"), spool, Patience().timeout
+        self.store = connected(bucket, prefix, Patience(), "--to")
+
+    def read(self, name: str) -> bytes | None:
+        import obstore  # noqa: PLC0415
+
+        with self._failures():
+            try:
+                found = obstore.get(self.store, name)
+                return bytes(found.bytes()) if found.meta["size"] <= _LARGEST else None
+            except FileNotFoundError as error:
+                if "<Code>NoSuchBucket<" in str(error):
+                    raise
+                return None
+
+    @contextmanager
+    def open(self, name: str) -> Iterator[IO[bytes]]:
+        import obstore  # noqa: PLC0415
+
+        with tempfile.NamedTemporaryFile(dir=self.spool, prefix="bag-") as file:
+            yield file
+            file.flush()
+            attributes = {"Content-Type": _TYPES.get(Path(name).suffix, _HTML)}
+            with self._failures():
+                obstore.put(self.store, name, Path(file.name), attributes=attributes)
+
+    @contextmanager
+    def _failures(self) -> Iterator[None]:
+        from obstore.exceptions import BaseError  # noqa: PLC0415
+
+        from crawlers.s3.connection import failure  # noqa: PLC0415
+
+        try:
+            yield
+        except (BaseError, FileNotFoundError) as error:
+            raise ArchiveError(str(failure(error, self.name, "--to", self.timeout).strerror)) from None
+
+
+def collect(holdings: Holdings, names: list[str], opts: argparse.Namespace) -> int:
+    """Write the bag of each dataset of some archives, or of all; return the exit code.
+
+    Raises:
+        ArchiveError: an option is missing, there is no such archive, or the place can't be written into.
+        OutputError: the place is neither a folder nor the address of a bucket.
+    """
+    if not (opts.each and opts.to) or opts.output:
+        raise ArchiveError("scrapy archive bag takes -o FILE for one bag, or --each --to FOLDER for one per dataset.")
+    settings = holdings.settings
+    place = Bucket(opts.to, settings["SPOOL_DIR"]) if is_address(opts.to, "--to") else Folder(Path(opts.to))
+    chosen = list(dict.fromkeys(map(holdings.archive, names))) or holdings.archives
+    has_gaps = [_Collection(holdings, place, archive, force=opts.force).write() for archive in chosen]
+    sources = [one.removeprefix(ARCHIVE_OF) for one in holdings.archives]
+    listed = [one for one in sources if place.read(f"{safe(one)}/index.html") is not None]
+    place.write("index.html", _page("collection", sources=[(one, safe(one)) for one in listed]))
+    return GAP if any(has_gaps) else 0
+
+
+class _Collection:
+    """The bags of one archive.
+
+    Args:
+        force: whether those that are there as they should be are written again.
+    """
+
+    def __init__(self, holdings: Holdings, place: Place, archive: str, *, force: bool) -> None:
+        self.holdings, self.place, self.archive, self.force = holdings, place, archive, force
+        self.source = archive.removeprefix(ARCHIVE_OF)
+        self.below = safe(self.source)
+        self.written = 0
+
+    def write(self) -> bool:
+        """Write the bags and their pages; return whether something is not in them."""
+        rows = list(self.holdings.rows(_DATASETS, {"source": self.source, "archive": self.archive}))
+        shown, damaged = [], 0
+        for row in rows:
+            try:
+                shown.append(self._bag(row))
+            except DamagedError as error:
+                damaged += 1
+                print_error(f"no bag of {safe_line(row['dataset_id'])}: {error}")
+        self._list(shown)
+        gaps = sum(one.gaps for one in shown)
+        same = len(shown) - self.written
+        counts = f"{number(self.written)} bags written, {number(same)} as they were, {number(gaps)} gaps"
+        print(f"{self.place.name}/{self.below}: {counts}{f', {number(damaged)} damaged' if damaged else ''}.")
+        return bool(gaps or damaged)
+
+    def _bag(self, row: Any) -> Shown:
+        """Write a bag unless it is there as it should be.
+
+        Raises:
+            DamagedError: a file in the store is damaged.
+        """
+        dataset_id = str(row["dataset_id"])
+        stem, title = f"{self.below}/datasets/{safe(dataset_id)}", safe_line(row["title"] or dataset_id, _LONGEST)
+        state = [_FORMAT, row["document"], row["looks"], row["newest"], title]
+        index = self._known(f"{stem}.json", state)
+        if index is None:
+            with self.place.open(f"{stem}.zip") as file:
+                packed = pack(self.holdings, file, safe(dataset_id), [(self.archive, dataset_id)])
+                length = file.tell()
+            files = [one._asdict() for one in packed.entries]
+            index = {"source": self.source, "dataset_id": dataset_id, "title": title, "state": state}
+            index |= {"bag": f"{safe(dataset_id)}.zip", "bytes": length, "gaps": packed.gaps, "files": files}
+            self.place.write(f"{stem}.html", _page("bag", bag=index, root="../../"))
+            self.place.write(f"{stem}.json", strict_json.dumps(index))  # the last one: the bag is whole
+            self.written += 1
+            for gap in packed.gaps:
+                print_error(f"not in the bag of {safe_line(dataset_id)}: {gap}")
+        linked = sum(one.get("url") is not None for one in index["files"])
+        return Shown(dataset_id, title, safe(dataset_id), index["bytes"], linked, len(index["gaps"]))
+
+    def _known(self, name: str, state: list[Any]) -> dict[str, Any] | None:
+        """Return what is written of a bag; ``None`` if it is of another state, or has gaps that may be filled now."""
+        found: Any = None
+        with suppress(ValueError):
+            found = strict_json.loads((not self.force and self.place.read(name)) or b"null")
+        return found if isinstance(found, dict) and found.get("state") == state and not found.get("gaps") else None
+
+    def _list(self, shown: list[Shown]) -> None:
+        """Write the list of the bags: for programs as lines of JSON, for people as pages."""
+        with self.place.open(f"{self.below}/bags.jsonl") as file:
+            for one in shown:
+                file.write(strict_json.line(one._asdict()))
+        pages = max(1, -(-len(shown) // _PAGE))
+        for page in range(pages):
+            some = shown[page * _PAGE : (page + 1) * _PAGE]
+            about = {"source": self.source, "bags": some, "count": len(shown), "page": page, "pages": pages}
+            self.place.write(f"{self.below}/{_page_name(page)}", _page("list", **about, root="../"))
+
+
+def _page_name(page: int) -> str:
+    """
+    >>> _page_name(0), _page_name(1)
+    ('index.html', 'page-2.html')
+    """
+    return f"page-{page + 1}.html" if page else "index.html"
+
+
+def _page(name: str, **values: Any) -> bytes:
+    known = {"root": "", "page_name": _page_name}
+    return _templates().get_template(f"{name}.html").render(known | values).encode("utf-8", "replace")
+
+
+@cache
+def _templates() -> Environment:
+    made = Environment(
+        loader=PackageLoader("crawlers.operate.archive"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    made.filters.update(size=size, number=number, web=lambda text: urlsplit(text).scheme in ("http", "https"))
+    return made
