@@ -3,7 +3,7 @@
 python benchmarks/file_hosts.py HOSTS FILES BYTES
 
 prints the port when it listens at 127.0.1.1, 127.0.1.2 ...; each host has /data.json, a catalogue of FILES files of
-BYTES bytes at all of them, half of them fresh for a day; /one.json?ADDRESS, a catalogue of one file; /big?BYTES, that
+BYTES bytes at all of them, none of them fresh; /one.json?ADDRESS, a catalogue of one file; /big?BYTES, that
 file; and /count, the requests for files.
 """
 
@@ -53,7 +53,7 @@ class Hosts(asyncio.Protocol):
             self.big(size)
             return []
         number = int(path.strip("/").split(".")[0])
-        more = "Cache-Control: max-age=86400" if number % 2 else "Cache-Control: no-cache"
+        more = "Cache-Control: no-cache"
         if b"if-none-match" in head.lower():
             return [f'HTTP/1.1 304 Not Modified\r\nETag: "1"\r\n{more}\r\n\r\n'.encode()]
         body = b"%d," % number + BLOCK[: self.size - len(str(number)) - 1]

@@ -998,13 +998,10 @@ State = Literal["kept", "unchanged", "alive", "broken", "unknown", "not_taken", 
 class Body(Protocol):
     """A downloaded file that is not in the store yet."""
 
-    path: Path
+    content: bytes | Path
     size: int
     sha256: str
     md5: str
-
-    def discard(self) -> None:
-        """Delete it, if it was not moved away."""
 
 
 @dataclass(slots=True, kw_only=True)

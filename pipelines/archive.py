@@ -19,6 +19,7 @@ from crawlers.extensions.error_log import now
 from crawlers.extensions.report import Report
 from crawlers.items import Body, Capture
 from crawlers.records import moment
+from crawlers.safety import strict_json
 from crawlers.safety.redact import redact, without_logins
 from crawlers.store import lines
 from crawlers.store.index import Known, Outcome
@@ -67,7 +68,7 @@ class Store:
 
     async def _put(self, body: Body) -> OSError | None:
         try:
-            await self.blobs.put(body.path, body.sha256)
+            await self.blobs.put(body.content, body.sha256)
         except OSError as error:
             return error
         return None
@@ -130,8 +131,12 @@ class Captures(Pipeline):
             self.index.put_all([_outcome(look, entry)])
             if status == "restored":
                 self.withdrawn.remove(entry["sha256"])
-        entry = without_logins(line(look))
-        self.lines.append(entry)
+        entry = line(look)
+        text = strict_json.line(entry)
+        if b"@" in text:  # else a walk through all headers is not worth it
+            entry = without_logins(entry)
+            text = strict_json.line(entry)
+        self.lines.extend([text])
         self.index.captures.put(entry)
         if self.index.captures.is_full:
             self.index.flush()

@@ -35,6 +35,7 @@ class Archives:
         self.folder = self.output / f"archive-of-{SOURCE}"
         self.files = files
         self.settings = {"ARCHIVE_STORE": str(self.store), "FORMS_FILE": str(folder / "forms.toml")}
+        self.settings["JOBS_DIR"] = str(folder / "jobs")
         self.settings["ALLOWED_PRIVATE_HOSTS"] = ",".join(f"127.0.0.{number}" for number in range(1, 9))
 
     def list(self, links: Mapping[str, str] | Iterable[str], **more: Any) -> None:

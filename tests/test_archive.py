@@ -16,6 +16,7 @@ from crawlers.archive import findings
 from crawlers.archive.blobs import open_blobs
 from crawlers.archive.targets import is_fresh, is_put_off, requestable
 from crawlers.items import Capture
+from crawlers.safety.locks import of_host, take
 from tests.archives import SOURCE, Archives
 from tests.conftest import options, scrapy
 from tests.portal.files import CHANGED, CSV, MODIFIED, Files, Reply
@@ -450,7 +451,8 @@ WORDS = ("verify", "prune")
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(20))
 def test_a_kill_loses_nothing_and_keeps_nothing_twice(archives, files, tmp_path, seed):
-    links = [f"/made/{number}.txt?size={3000 * number}" for number in range(1, 30)]
+    sizes = [*(3000 * number for number in range(1, 28)), 1_200_000, 1_400_000]  # the last are not held in memory
+    links = [f"/made/{number}.txt?size={size}" for number, size in enumerate(sizes)]
     archives.list([*links, "/status/404", "/ok.csv", "/page.html"])
     job = {"JOBDIR": str(tmp_path / "job")}
     crawl = archives.start(job)
@@ -476,6 +478,25 @@ def test_a_kill_loses_nothing_and_keeps_nothing_twice(archives, files, tmp_path,
     assert {line["sha256"] for line in archives.captures if line["sha256"]} == set(archives.blobs())
     assert sorted(line["sha256"] for line in ran.manifest) == sorted(archives.blobs())
     assert ran.report["captures"]["kept"] >= 30
+    assert list((archives.store / "tmp").iterdir()) == []
+
+
+# Turns
+
+
+def test_a_host_that_another_crawl_asks_is_asked_when_that_ends(archives, files, tmp_path):
+    """The others meanwhile; and a host that is asked is not crawled by others."""
+    archives.list([*(f"/made/{number}.txt?host=0" for number in range(9)), files.url("/made/a.txt", host=1)])
+    hosts = [site.removeprefix("http://") for site in files.sites]
+    crawled = take(of_host(tmp_path / "jobs", hosts[0]))
+    crawl = archives.start({"CONCURRENT_REQUESTS": "4", "LOG_LEVEL": "INFO"})
+    until(lambda: (archives.folder / "captures.jsonl").exists() and archives.captures)
+    assert {asked.host for asked in files.log} == {hosts[1].partition(":")[0]}
+    os.close(crawled)
+    _, log = crawl.communicate(timeout=HANG)
+    assert (crawl.returncode, len(archives.captures)) == (0, 10), log
+    assert log.count("waits for its turn: another crawl of this machine asks it") == 1
+    assert list((tmp_path / "jobs" / ".hosts").iterdir()) == []
 
 
 # After a harvest

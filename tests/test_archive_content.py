@@ -83,6 +83,10 @@ KINDS = [
     (b"PAR1\x15\x04" + bytes(90), "application/vnd.apache.parquet", "parquet"),
     (b"CDF\x01" + bytes(90), "application/x-netcdf", "nc"),
     (b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR", "image/png", "png"),
+    (b"\xff\xd8\xff\xdb\0\x43", "image/jpeg", "jpg"),
+    (b"MM\0*\0\0\0\x08", "image/tiff", "tif"),
+    (b"7z\xbc\xaf\x27\x1c\0\4", "application/x-7z-compressed", "7z"),
+    (b"\xfd7zXZ\0\0\4", "application/x-xz", "xz"),
     (b"\0\0\0\x18ftypmp42" + bytes(20), "video/mp4", "mp4"),  # by puremagic
     (bytes(range(256)) * 9, None, None),
 ]

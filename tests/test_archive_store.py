@@ -20,6 +20,7 @@ import pytest
 from scrapy.settings import BaseSettings
 
 from crawlers.archive.blobs import Blobs, key, open_blobs
+from crawlers.archive.partial import sweep
 from crawlers.exceptions import OutputError
 from crawlers.safety import inside
 from tests.conftest import ROOT
@@ -261,27 +262,56 @@ def test_what_cannot_be_stored_stays_where_it_was(tmp_path, written, monkeypatch
     blobs = opened(tmp_path / "archive")
     path, sha256 = written(b"x")
 
-    def full(*_: object) -> None:
+    def full(*_: object, **__: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(inside, "move", full)
+    monkeypatch.setattr(inside, "settle", full)
     with pytest.raises(OSError, match=r"can't be moved into .*archive: No space left on device\.") as raised:
         put(blobs, path, sha256)
     assert raised.value.errno == 28
     assert path.read_bytes() == b"x"
+    with pytest.raises(OSError, match="No space left"):
+        put(blobs, b"x", sha256)  # type: ignore[arg-type]
+    assert list(blobs.scratch.iterdir()) == []
+
+
+@pytest.mark.parametrize("is_held", [True, False])
+def test_a_blob_is_on_the_disk_before_it_has_its_name_and_so_is_the_name(tmp_path, written, monkeypatch, is_held):
+    blobs, did = opened(tmp_path / "archive"), []
+    path, sha256 = written(b"x")
+    rename, fsync = os.replace, os.fsync
+
+    def synced(descriptor: int) -> None:
+        did.append(("sync", str(Path(f"/proc/self/fd/{descriptor}").readlink())))
+        fsync(descriptor)
+
+    def renamed(source: Path, name: str, **where: int) -> None:
+        did.append(("rename", str(source)))
+        rename(source, name, **where)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(os, "fsync", synced)
+    monkeypatch.setattr(os, "replace", renamed)
+    put(blobs, b"x" if is_held else path, sha256)  # type: ignore[arg-type]
+    store = tmp_path / "archive"
+    *made, content, named, folder = did
+    assert made == [("sync", str(store)), ("sync", str(store / "sha256"))]  # the folders are new, too
+    assert (content[0], named, folder) == ("sync", ("rename", content[1]), ("sync", str((store / key(sha256)).parent)))
+    assert content[1].startswith(str(blobs.scratch)) if is_held else content[1] == str(path)
 
 
 PUTS = """
 import asyncio, hashlib, sys
 from pathlib import Path
 from crawlers.archive.blobs import FolderBlobs
+from crawlers.archive.partial import Partial, sweep
 
 async def put_many(blobs):
+    sweep(blobs.scratch)
     for number in range(1_000_000):
-        body = str(number).encode() * 20_000
-        path = blobs.scratch / str(number)
-        path.write_bytes(body)
-        await blobs.put(path, hashlib.sha256(body).hexdigest())
+        with Partial(blobs.scratch, str(number)) as partial:
+            partial.write(b"%d" % (number % 10) * (number * 60_000))  # the first 17 fit into memory
+            file = partial.finish()
+        await blobs.put(file.content, file.sha256)
 
 asyncio.run(put_many(FolderBlobs(Path(sys.argv[1]))))
 """
@@ -297,8 +327,8 @@ def test_after_a_kill_every_blob_is_whole(tmp_path):
         assert process.wait(HANG) == -signal.SIGKILL
         for path in _files(store / "sha256"):
             assert hashlib.sha256(path.read_bytes()).hexdigest() == path.name
-        for path in _files(store / "tmp"):
-            path.unlink()
+        os.close(sweep(store / "tmp"))
+        assert _files(store / "tmp") == []
         for path in _files(store / "sha256")[::2]:
             path.unlink()
 

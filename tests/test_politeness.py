@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import re
 import signal
 import subprocess
@@ -16,6 +17,7 @@ from email.utils import format_datetime
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from itertools import pairwise
 from types import SimpleNamespace
+from unittest.mock import Mock
 
 import pytest
 from scrapy import Spider
@@ -31,9 +33,12 @@ from twisted.internet.testing import MemoryReactorClock
 from crawlers.components.politeness import failures
 from crawlers.components.politeness import pace as pace_module
 from crawlers.components.politeness import robots as robots_module
+from crawlers.components.politeness import turns as turns_module
 from crawlers.components.politeness.blocked import Blocked
 from crawlers.components.politeness.pace import BackoffRetry, Downloader, Pace, Politeness, WaitTooLong, retry_after
 from crawlers.components.politeness.robots import Robots, Rules
+from crawlers.components.politeness.turns import TURN, Turns
+from crawlers.safety.locks import of_host, take
 from crawlers.settings import ROBOTS_EXEMPT
 from tests import forked
 from tests.archives import Archives
@@ -476,6 +481,60 @@ def test_a_burst_counts_once_and_a_new_address_begins_with_the_shortest_pause():
     pauses.add("here")
     retry._back_off("here", Request("http://here"), "HTTP 503")
     assert (waits, retry.failures) == ([0, 1, 2, 0, 4, 0], {"here": 6})
+
+
+def slot(*urls):
+    waiting = [(Request(url, meta={"download_slot": "a.org"}), None) for url in urls]
+    return SimpleNamespace(queue=waiting, active=set(urls), transferring=set())
+
+
+@pytest.fixture
+def turns(tmp_path, monkeypatch):
+    monkeypatch.setattr(turns_module, "create_looping_call", lambda _: Mock())
+    crawler = get_crawler(Spider, {"JOBS_DIR": str(tmp_path)})
+    crawler.spider = SimpleNamespace(crosses_hosts=True)
+    turns = Turns(crawler, lambda key, reason: turns.told.append((key, bool(reason))))
+    turns.told, turns.now = [], 1000.0
+    turns.clock = lambda: turns.now
+    return turns
+
+
+def test_hosts_take_turns_port_by_port(turns, tmp_path):
+    other = take(of_host(tmp_path, "a.org:8000"))
+    assert turns.may_ask(slot("https://a.org/x", "http://a.org:80/y"))
+    assert not turns.may_ask(slot("http://a.org/z", "http://a.org:8000/z"))
+    assert turns.told == [("a.org", True)]
+    os.close(other)
+    assert turns.may_ask(slot("http://a.org:8000/z"))
+    assert (turns.told, turns.waiting) == ([("a.org", True), ("a.org", False)], set())
+    assert take(of_host(tmp_path, "a.org"), tries=1) is None
+    turns.end()
+    assert not [*(tmp_path / ".hosts").iterdir()]
+
+
+def test_a_turn_ends_when_nothing_is_left_or_when_it_was_long(turns, tmp_path):
+    idle, busy = slot("http://a.org/x"), slot("http://b.org/x")
+    busy.transferring = {"one"}
+    assert turns.may_ask(idle)
+    assert turns.may_ask(busy)
+    idle.active.clear()
+    turns.look()
+    assert list(turns.held) == ["b.org"]
+    turns.now += TURN
+    assert not turns.may_ask(busy)  # what is under way is waited for
+    turns.look()
+    assert list(turns.held) == ["b.org"]
+    busy.transferring.clear()
+    turns.look()
+    assert (turns.held, turns.may_ask(busy)) == ({}, False)  # who waits for it has time to take it
+    turns.now += 3
+    assert turns.may_ask(busy)
+
+
+def test_where_no_lock_can_be_made_hosts_are_asked_all_the_same(turns, tmp_path, caplog):
+    (tmp_path / ".hosts").write_text("")
+    assert turns.may_ask(slot("http://a.org/x"))
+    assert "its lock can't be made" in caplog.text
 
 
 @pytest.fixture

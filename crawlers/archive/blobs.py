@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
+import secrets
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, Protocol
+from weakref import WeakValueDictionary
 
 from crawlers.exceptions import OutputError
 from crawlers.s3.address import is_address, need
@@ -50,12 +53,12 @@ class Blobs(Protocol):
             OutputError: it can't be made.
         """
 
-    async def put(self, path: Path, sha256: str) -> bool:
-        """Move a complete file into the store; return whether it was not there yet.
+    async def put(self, content: bytes | Path, sha256: str) -> bool:
+        """Store bytes, or move a complete file into the store; return whether it was not there yet.
 
-        The blob is there as a whole afterwards, or not at all. One that is there with another size is damaged, and
-        replaced; a folder replaces any. After a kill between this call and the next step, a repeated call returns that
-        it was there.
+        The blob is there as a whole afterwards, or not at all, also if the power fails. One that is there with another
+        size is damaged, and replaced; a folder replaces any. After a kill between this call and the next step, a
+        repeated call returns that it was there.
 
         Raises:
             OSError: it can't be stored; the sentence says why (``strerror``), and the file is where it was.
@@ -131,7 +134,12 @@ class FolderBlobs(Blobs):
     def __init__(self, folder: Path) -> None:
         self.location = str(folder)
         self.folder = folder
+        self._under_way: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
         make_folder(folder, 0o777)
+
+    @cached_property
+    def _mode(self) -> int:
+        return self.folder.stat().st_mode & 0o666
 
     @cached_property
     def scratch(self) -> Path:
@@ -139,22 +147,24 @@ class FolderBlobs(Blobs):
         make_folder(self.folder / "tmp", 0o700)
         return self.folder / "tmp"
 
-    async def put(self, path: Path, sha256: str) -> bool:
-        return self._move(path, sha256)
+    async def put(self, content: bytes | Path, sha256: str) -> bool:
+        async with self._under_way.setdefault(sha256, asyncio.Lock()):
+            return await asyncio.to_thread(self._put, content, sha256)
 
-    def _move(self, path: Path, sha256: str) -> bool:
-        """Return whether the blob is new; nothing else of this process comes between the look and the renaming.
+    def _put(self, content: bytes | Path, sha256: str) -> bool:
+        """Return whether the blob is new: the disk is waited for, and nothing else.
 
         The file's hash is known to be right, that of a blob of the same size is not: it may be damaged.
         """
-        held = self.get(sha256)
-        is_new = held is None or held.bytes != path.stat().st_size
+        body = content if isinstance(content, bytes) else None
+        path = content if isinstance(content, Path) else self.scratch / f"{sha256}-{secrets.token_hex(8)}.file"
         try:
-            path.chmod(self.folder.stat().st_mode & 0o666)
-            inside.move(self.folder, key(sha256), path)
+            size = path.stat().st_size if body is None else len(body)
+            return size != inside.settle(self.folder, key(sha256), path, body, self._mode)
         except OSError as error:
+            if body is not None:
+                path.unlink(missing_ok=True)
             raise OSError(error.errno, f"{path} can't be moved into {self.location}: {error.strerror}.") from None
-        return is_new
 
     def open(self, sha256: str) -> BinaryIO:
         return inside.opened(self.folder, key(sha256))

@@ -71,7 +71,7 @@ class Pages:
 
     def _links(self, response: FileResponse) -> list[str]:
         assert response.file is not None  # noqa: S101  # it was looked into
-        with response.file.path.open("rb") as file:
+        with response.file.open() as file:
             body = file.read(_LARGEST)
         charset = http_content_type_encoding(header(response, "Content-Type"))
         return [

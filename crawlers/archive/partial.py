@@ -1,4 +1,7 @@
-"""The file that a download writes, which is kept when the download is cut, so that the next one resumes it."""
+"""What a download writes: into memory as long as it is small, else into a file.
+
+What is there when the download is cut is kept in a file, so that the next one resumes it.
+"""
 
 from __future__ import annotations
 
@@ -13,6 +16,8 @@ import time
 import weakref
 from contextlib import suppress
 from email.utils import parsedate_to_datetime
+from functools import cache
+from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
@@ -24,8 +29,10 @@ if TYPE_CHECKING:
 
 OLD = 7 * 24 * 3600.0
 """Seconds after which `sweep` removes a cut file."""
-NOTED_FROM = 256 * 1024
-"""Bytes from which on a file can be resumed after a kill; after a cut that is noticed, it always can."""
+HELD = 1024 * 1024
+"""Bytes that a download holds in memory; with more it is in a file, which can be resumed after a kill, too."""
+ALL_HELD = 64 * HELD
+"""Bytes that all downloads of a process hold in memory, and files that are not in the store yet: it may be slow."""
 _OURS = re.compile(r"[0-9a-f]{64}(\.part|\.json|-[0-9a-f]{16}\.(part|file))")
 _CHUNK = 1024 * 1024
 _HEAD = 64 * 1024
@@ -35,32 +42,55 @@ class DiskFullError(AnswerError):
     """The disk, or our share of it, is full; raised by `Partial`, and stops the crawl."""
 
 
-class DownloadedFile:
-    """A complete file in the scratch folder; a `crawlers.items.Body`.
+class _Memory:
+    """What the downloads of this process hold.
 
-    It is deleted with the last reference to it, unless it was moved away.
+    Attributes:
+        free: bytes that may still be held.
+    """
+
+    free = ALL_HELD
+
+    def take(self, size: int) -> bool:
+        """Return whether so many bytes more may be held; they then are."""
+        if size > self.free:
+            return False
+        self.free -= size
+        return True
+
+    def give_back(self, size: int) -> None:
+        self.free += size
+
+
+memory = _Memory()
+
+
+class DownloadedFile:
+    """A complete file, in memory or in the scratch folder; a `crawlers.items.Body`.
+
+    One in the folder is deleted with the last reference to it, unless it was moved away.
 
     Args:
-        size: its bytes.
+        content: its bytes, or where they are.
+        size: how many.
         sha256, md5: hexadecimal.
 
     Attributes:
         head: its first 64 KiB.
     """
 
-    def __init__(self, path: Path, size: int, sha256: str, md5: str) -> None:
-        self.path, self.size, self.sha256, self.md5 = path, size, sha256, md5
+    def __init__(self, content: bytes | Path, size: int, sha256: str, md5: str) -> None:
+        self.content, self.size, self.sha256, self.md5 = content, size, sha256, md5
         with self.open() as file:
             self.head = file.read(_HEAD)
-        self._delete = weakref.finalize(self, path.unlink, missing_ok=True)
-
-    def discard(self) -> None:
-        """Delete it, if it was not moved away."""
-        self._delete()
+        if isinstance(content, bytes):
+            weakref.finalize(self, memory.give_back, size)
+        else:
+            weakref.finalize(self, content.unlink, missing_ok=True)
 
     def open(self) -> BinaryIO:
         """Return a new reader, at the beginning."""
-        return self.path.open("rb")
+        return BytesIO(self.content) if isinstance(self.content, bytes) else self.content.open("rb")
 
 
 class Version(NamedTuple):
@@ -128,17 +158,18 @@ class Sidecar:
 
 
 class Partial:
-    """A file in `scratch` that one download writes; use it as a context manager.
+    """What one download writes; use it as a context manager.
 
-    It is named by a hash of the address and locked. If another download of that address has the lock, this one writes
-    a file of its own, which is not kept. Beside it is a small JSON file with its `Version`.
+    More than `HELD` bytes go into a file in `scratch`, named by a hash of the address and locked. If another download
+    of that address has the lock, this one writes a file of its own, which is not kept. Beside it is a small JSON file
+    with its `Version`.
 
     Args:
         scratch: is made if it is not there.
 
     Attributes:
         url: the address.
-        path: of the file.
+        path: of the file; ``None`` as long as the bytes are in memory.
         size: bytes that are written.
         version: what the bytes are of; ``None`` if they can't be kept for another download.
 
@@ -150,21 +181,28 @@ class Partial:
         self.size = 0
         self.version: Version | None = None
         self.url = url
+        self.path: Path | None = None
+        self._held = bytearray()
         self._name = scratch / hashlib.sha256(url.encode()).hexdigest()
         self._sidecar = Sidecar(self._name.with_suffix(".json"))
         self._digests = _digests()
-        with _disk_errors():
-            scratch.mkdir(parents=True, exist_ok=True)
-            self.path, self._file = self._claimed() or self._own()
-        if self.is_shared:
-            self._resume()
+        self._file: Any = None
+        if self._name.name in _cut(scratch):
+            with _disk_errors(), suppress(FileNotFoundError):
+                self._claim(0)
+            if self._file:
+                self._resume()
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
         """Keep what can be resumed, and delete everything else."""
-        if self._file.closed:
+        if self._file is None and self.version and self.size:
+            with suppress(AnswerError):
+                self._spill()
+        self._forget()
+        if self._file is None or self._file.closed:
             return
         if self.version and self.size:
             with suppress(OSError):
@@ -175,24 +213,39 @@ class Partial:
 
     @property
     def is_shared(self) -> bool:
-        """Whether the file has the name under which the next download finds it."""
-        return self.path.suffix == ".part" and self.path.stem == self._name.name
+        """Whether the file has the name under which the next download finds it, or will have."""
+        return self.path is None or (self.path.suffix == ".part" and self.path.stem == self._name.name)
 
-    def _claimed(self) -> tuple[Path, Any] | None:
+    def _claim(self, flags: int) -> None:
         path = self._name.with_suffix(".part")
-        file = _opened(path, os.O_CREAT)
+        file = _opened(path, flags)
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             if path.stat().st_ino == os.fstat(file.fileno()).st_ino:
-                return path, file
+                self.path, self._file = path, file
+                return
         except OSError:  # another has it, has just moved it, or the file system knows no locks
             pass
         file.close()
-        return None
 
-    def _own(self) -> tuple[Path, Any]:
-        path = self._unique("part")
-        return path, _opened(path, os.O_CREAT | os.O_EXCL)
+    def _spill(self) -> None:
+        """Write what is in memory into a file; it is our own if there is one now, which another download has left."""
+        with _disk_errors():
+            self._name.parent.mkdir(parents=True, exist_ok=True)
+            self._claim(os.O_CREAT)
+            if self._file and self._file.seek(0, os.SEEK_END):
+                self._file.close()
+                self._file = None
+            if self._file is None:
+                self.path, self.version = self._unique("part"), None
+                self._file = _opened(self.path, os.O_CREAT | os.O_EXCL)
+            self._write(self._held)
+        _cut(self._name.parent).add(self._name.name)
+        self._forget()
+
+    def _forget(self) -> None:
+        memory.give_back(len(self._held))
+        self._held = bytearray()
 
     def _unique(self, suffix: str) -> Path:
         return self._name.with_name(f"{self._name.name}-{secrets.token_hex(8)}.{suffix}")
@@ -207,46 +260,72 @@ class Partial:
 
     def restart(self, version: Version | None) -> None:
         """Forget all bytes: those that come now are of this version, from the first one on."""
-        self._digests = _digests()
-        with _disk_errors():
-            self._sidecar.remove()
-            self._file.seek(0)
-            self._file.truncate()
+        if self.size:
+            self._digests = _digests()
+        self._forget()
+        if self._file:
+            with _disk_errors():
+                self._sidecar.remove()
+                self._file.seek(0)
+                self._file.truncate()
         self.size = 0
         self.version = version if self.is_shared else None
 
     def write(self, data: bytes) -> None:
-        rest = memoryview(data)
-        with _disk_errors():
-            while rest:
-                written = self._file.write(rest) or 0
-                self.size += written
-                rest = rest[written:]
-            if self.version and self.size >= NOTED_FROM:
-                self._sidecar.write(self.version)
+        size = len(data)
+        if self._file is None and (self.size + size > HELD or not memory.take(size)):
+            self._spill()
+        if self._file is None:
+            self._held += data
+        else:
+            with _disk_errors():
+                self._write(data)
+                if self.version:
+                    self._sidecar.write(self.version)
+        self.size += size
         for digest in self._digests:
             digest.update(data)
 
+    def _write(self, data: bytes | bytearray) -> None:
+        rest = memoryview(data)
+        while rest:
+            rest = rest[self._file.write(rest) or 0 :]
+
     def read(self) -> None:
         """Compute the hashes of what is there already; it takes a second for a gigabyte, so call it in a thread."""
-        with _disk_errors(), self.path.open("rb") as file:
+        with _disk_errors(), self._name.with_suffix(".part").open("rb") as file:
             while part := file.read(_CHUNK):
                 for digest in self._digests:
                     digest.update(part)
 
     def finish(self) -> DownloadedFile:
-        """Give the complete file a name of its own, which no other download will use, and return it."""
-        path = self._unique("file")
-        with _disk_errors():
-            self._sidecar.remove()
-            self.path.rename(path)
-            self._file.close()
-        return DownloadedFile(path, self.size, *(digest.hexdigest() for digest in self._digests))
+        """Return the complete file; one on disk gets a name of its own, which no other download will use."""
+        content: bytes | Path = bytes(self._held)
+        if self.path:
+            content = self._unique("file")
+            with _disk_errors():
+                self._sidecar.remove()
+                self.path.rename(content)
+                self._file.close()
+        self._held, self.version = bytearray(), None
+        return DownloadedFile(content, self.size, *(digest.hexdigest() for digest in self._digests))
 
     def _remove(self) -> None:
         with suppress(OSError):
-            self.path.unlink(missing_ok=True)
+            self.path.unlink(missing_ok=True)  # type: ignore[union-attr]
             self._sidecar.remove()
+
+
+@cache
+def _cut(scratch: Path) -> set[str]:
+    """Return which files were cut, as far as this process knows: a system call for each download costs more.
+
+    Raises:
+        AnswerError: the folder can't be read.
+    """
+    with _disk_errors(), suppress(FileNotFoundError):
+        return {name.removesuffix(".part") for name in os.listdir(scratch) if name.endswith(".part")}  # noqa: PTH208
+    return set()
 
 
 def _digests() -> tuple[Any, Any]:
@@ -254,18 +333,41 @@ def _digests() -> tuple[Any, Any]:
 
 
 def sweep(scratch: Path) -> int:
-    """Remove what downloads left in a folder more than `OLD` seconds ago; return how many files that were.
+    """Remove what killed downloads left in a folder, and what can be resumed, but is older than `OLD` seconds.
 
-    Only names that downloads give are removed; what can't be removed stays.
+    Only names that downloads give are removed; what can't be removed stays. While others use the folder, nothing goes
+    that is not old: it may be theirs.
+
+    Returns:
+        the descriptor that says that the folder is used, until it is closed.
+
+    Raises:
+        OSError: the folder can't be opened.
     """
-    removed, before = 0, time.time() - OLD
-    with suppress(FileNotFoundError):
-        for entry in os.scandir(scratch):
-            with suppress(OSError):
-                if _OURS.fullmatch(entry.name) and entry.stat(follow_symlinks=False).st_mtime < before:
-                    Path(entry).unlink()
-                    removed += 1
-    return removed
+    used = os.open(scratch, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    is_alone, before = _locked(used, fcntl.LOCK_EX | fcntl.LOCK_NB), time.time() - OLD
+    for entry in [*os.scandir(scratch)]:
+        path = Path(entry)
+        with suppress(OSError):
+            if _OURS.fullmatch(entry.name) and (
+                entry.stat(follow_symlinks=False).st_mtime < before or (is_alone and not _can_be_resumed(path))
+            ):
+                path.unlink()
+    _locked(used, fcntl.LOCK_SH)
+    return used
+
+
+def _can_be_resumed(path: Path) -> bool:
+    """Return whether a file, or its sidecar, has the other beside it."""
+    return all(path.with_suffix(suffix).exists() for suffix in (".part", ".json"))
+
+
+def _locked(descriptor: int, how: int) -> bool:
+    try:
+        fcntl.flock(descriptor, how)
+    except OSError:  # another has it, or the file system knows no locks
+        return False
+    return True
 
 
 def _opened(path: Path, flags: int) -> Any:

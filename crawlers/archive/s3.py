@@ -95,27 +95,28 @@ class S3Blobs(Blobs):
         with self._failures():
             next(iter(obstore.list(self._store, "sha256", chunk_size=1)), None)
 
-    async def put(self, path: Path, sha256: str) -> bool:
-        is_small = _size(path) <= _SMALL
+    async def put(self, content: bytes | Path, sha256: str) -> bool:
+        is_small = _size(content) <= _SMALL
         async with self._under_way.setdefault(sha256, asyncio.Lock()), self._uploads[is_small]:
-            is_new = await self._put(path, sha256, _TRIES)
-        _remove(path)
+            is_new = await self._put(content, sha256, _TRIES)
+        if isinstance(content, Path):
+            _remove(content)
         return is_new
 
-    async def _put(self, path: Path, sha256: str, tries: int) -> bool:
+    async def _put(self, content: bytes | Path, sha256: str, tries: int) -> bool:
         """Upload a file that is not there; repeat it if the answer is lost, which obstore does not do with writes."""
-        size = _size(path)
+        size = _size(content)
         try:
             held = await self._size(sha256)
             if held == size:
                 return tries < _TRIES  # then it is there by an answer that was lost
-            return await self._upload(path, key(sha256), size, replace=held is not None)
+            return await self._upload(content, key(sha256), size, replace=held is not None)
         except BaseError as error:
             if tries == 1 or STATUS.search(str(error)):
                 raise self._failure(error) from None
         except FileNotFoundError as error:
             raise self._failure(error) from None
-        return await self._put(path, sha256, tries - 1)
+        return await self._put(content, sha256, tries - 1)
 
     async def _size(self, sha256: str) -> int | None:
         try:
@@ -123,16 +124,16 @@ class S3Blobs(Blobs):
         except FileNotFoundError:
             return None
 
-    async def _upload(self, path: Path, name: str, size: int, *, replace: bool) -> bool:
+    async def _upload(self, content: bytes | Path, name: str, size: int, *, replace: bool) -> bool:
         if size > PART:  # S3 has no conditional upload in parts that obstore knows: two writers write the same bytes
             part = max(PART, -(-size // _PARTS))
             await obstore.put_async(
-                self._store, name, path, attributes=_ATTRIBUTES, chunk_size=part, max_concurrency=_AT_ONCE
+                self._store, name, content, attributes=_ATTRIBUTES, chunk_size=part, max_concurrency=_AT_ONCE
             )
             return True
         mode: Literal["create", "overwrite"] = "overwrite" if replace else "create"
         try:
-            await obstore.put_async(self._store, name, path, attributes=_ATTRIBUTES, mode=mode, use_multipart=False)
+            await obstore.put_async(self._store, name, content, attributes=_ATTRIBUTES, mode=mode, use_multipart=False)
         except AlreadyExistsError as error:
             return bool(REPEATED.search(str(error)))  # the first request stored it, and its answer was lost
         return True
@@ -225,8 +226,8 @@ class _Reader(io.RawIOBase):
         return place
 
 
-def _size(path: Path) -> int:
-    return path.stat().st_size
+def _size(content: bytes | Path) -> int:
+    return len(content) if isinstance(content, bytes) else content.stat().st_size
 
 
 def _remove(path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
@@ -97,6 +98,7 @@ class ArchiveSpider(CatalogueSpider):
     obeys_robots: bool
     max_size: int
     links_per_page: int
+    used: int
 
     def __init__(self, **given: str) -> None:
         super().__init__(**given)
@@ -127,7 +129,9 @@ class ArchiveSpider(CatalogueSpider):
         spider.obeys_robots = crawler.settings.getbool("ARCHIVE_ROBOTSTXT_OBEY")
         spider.max_size = crawler.settings.getint("ARCHIVE_MAX_SIZE")
         spider.links_per_page = crawler.settings.getint("ARCHIVE_LINKS_PER_PAGE")
+        spider.used = sweep(spider.blobs.scratch)
         crawler.signals.connect(spider.conclude, signals.spider_idle)
+        crawler.signals.connect(spider.release, signals.engine_stopped)
         return spider
 
     @property
@@ -143,11 +147,14 @@ class ArchiveSpider(CatalogueSpider):
         not_due = {name: settled[name] for name in ("fresh", "put off") if name in settled}
         return {"captures": captures | not_due, "robotstxt_obeyed": self.obeys_robots}
 
+    def release(self) -> None:
+        """Say that the folder of the downloads is not used any more."""
+        os.close(self.used)
+
     # What is looked at
 
     async def start(self) -> AsyncIterator[Any]:
         """Yield a request for each address that is due, and the captures of those that can't be requested."""
-        sweep(self.blobs.scratch)
         self.run_state.walks.begin("files")
         begun = 0
         for subjects in targets(self.output, self.choice, self.unread, is_check=self.is_check):

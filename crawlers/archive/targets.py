@@ -153,8 +153,9 @@ def targets(
         last = 0
         while rows := db.execute(_SOME, (last, _PAGE)).fetchall():
             last = rows[-1]["rowid"]
-            for _, subjects in rows:
-                yield [Subject(*subject) for subject in without_logins(json.loads(subjects))]
+            for _, text in rows:
+                subjects = json.loads(text)
+                yield [Subject(*subject) for subject in (without_logins(subjects) if "@" in text else subjects)]
 
 
 def _opened(output: Path) -> sqlite3.Connection:

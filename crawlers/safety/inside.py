@@ -164,6 +164,40 @@ def move(folder: Path, file: str, source: Path) -> None:
         os.replace(source, name, dst_dir_fd=where)
 
 
+def settle(folder: Path, file: str, source: Path, body: bytes | None, mode: int) -> int | None:
+    """Move a whole file below a folder as `move` does, so that it is there also after a power cut.
+
+    It is on the disk before it has its name, and then its name is.
+
+    Args:
+        file: as in `move`.
+        source: where it is, on the same file system; with a ``body``, where that is written first, a new file.
+        mode: who may read it.
+
+    Returns:
+        the bytes of the file that was there; ``None`` for none.
+
+    Raises:
+        OSError: as `move`.
+    """
+    with _place(folder, file, make=True) as (name, where):
+        content = os.open(source, _NEW if body is not None else os.O_RDONLY | os.O_CLOEXEC, 0o600)
+        try:
+            if body is not None:
+                _write_all(content, body)
+            os.fchmod(content, mode)
+            os.fsync(content)
+        finally:
+            os.close(content)
+        try:
+            held = os.stat(name, dir_fd=where, follow_symlinks=False).st_size
+        except FileNotFoundError:
+            held = None
+        os.replace(source, name, dst_dir_fd=where)
+        os.fsync(where)
+        return held
+
+
 class Writer:
     """Writes many files below a folder, as `write` does; the folders that they are in stay open meanwhile.
 
@@ -262,6 +296,7 @@ def _below(name: str, where: int) -> int:
     except FileNotFoundError:
         with suppress(FileExistsError):  # another process was first
             os.mkdir(name, dir_fd=where)
+            os.fsync(where)
         return _open(name, _FOLDER | os.O_NOFOLLOW, where)
 
 

@@ -12,6 +12,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from crawlers.safety.names import safe
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -43,6 +45,16 @@ def is_crawled(folder: Path) -> bool:
     return is_held(folder / LOCK)
 
 
+def of_host(jobs: Path, host: str) -> Path:
+    """Return the lock file of a host, which a crawl has while it asks that host.
+
+    Args:
+        jobs: JOBS_DIR.
+        host: with its port where it is not the default one.
+    """
+    return jobs / ".hosts" / f"{safe(host.replace(':', '_'))}.lock"
+
+
 def is_open_in(pid: int, path: Path) -> bool:
     """Return whether a process has a file open; ``False`` if that can't be known, as outside Linux."""
     try:
@@ -69,19 +81,26 @@ def take(path: Path, *, tries: int = 5) -> int | None:
         OSError: the file can't be made, or is a link.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
-    descriptor = os.open(path, _OURS, 0o666)
     for left in reversed(range(tries)):
+        descriptor = os.open(path, _OURS, 0o666)
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            if _is_at(path, descriptor):
+                return descriptor
         except BlockingIOError:
             time.sleep(_PAUSE if left else 0)
         except OSError:
             os.close(descriptor)
             raise
-        else:
-            return descriptor
-    os.close(descriptor)
+        os.close(descriptor)
     return None
+
+
+def give_back(path: Path, descriptor: int) -> None:
+    """Remove a lock file that is ours, and then release it."""
+    with suppress(OSError):
+        path.unlink()
+    os.close(descriptor)
 
 
 def identity(descriptor: int) -> str:
@@ -116,9 +135,7 @@ def alone(path: Path, patience: float | None = None) -> Iterator[None]:
         yield
     finally:
         if descriptor is not None:
-            with suppress(OSError):
-                lock.unlink()
-            os.close(descriptor)
+            give_back(lock, descriptor)
 
 
 def _waited_for(lock: Path, end: float | None) -> int | None:

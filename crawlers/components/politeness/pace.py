@@ -23,6 +23,7 @@ from scrapy.utils.asyncio import call_later, create_looping_call
 from scrapy.utils.httpobj import urlparse_cached
 
 from crawlers.components.politeness.failures import NotAsked
+from crawlers.components.politeness.turns import Turns
 from crawlers.components.scrapy_internals import is_closing, permits, process_queue
 from crawlers.exceptions import CrawlersError
 
@@ -143,20 +144,20 @@ class Pauses:
         stats.inc_value("politeness/holds", 0 if known else 1)
         logger.info("%s is paused for %.1f s: %s", key, seconds, reason)
         self.by_key[key] = Pause(seconds, until)
-        self._publish(key, f"waits {seconds:.0f} s for {key}: {reason}")
+        self.tell(key, f"waits {seconds:.0f} s for {key}: {reason}")
         slot.close()  # cancels the wait between two requests, or the shorter pause
         slot.latercall = call_later(seconds, self._end, key, slot)
         slot.lastseen = until  # an idle slot would be forgotten, and the pause with it
 
-    def _publish(self, key: str, reason: str | None) -> None:
-        """Store the reasons of the pauses in the stats, for the heartbeat and the dashboard."""
+    def tell(self, key: str, reason: str | None) -> None:
+        """Store why a host is not asked in the stats, for the heartbeat and the dashboard; ``None`` if it is."""
         waits = self.crawler.stats.get_value("politeness/waits", {})
         others = {name: known for name, known in waits.items() if name != key}
         self.crawler.stats.set_value("politeness/waits", others | ({key: reason} if reason else {}))
 
     def _end(self, key: str, slot: Slot) -> None:
         del self.by_key[key]
-        self._publish(key, None)
+        self.tell(key, None)
         slot.latercall = None
         slot.lastseen = self.clock() - slot.delay
         process_queue(self.crawler, slot)
@@ -284,7 +285,9 @@ class Pace(AutoThrottle):
 
 
 class Downloader(ScrapyDownloader):
-    """Scrapy's Downloader; what waits for a paused host, or for its robots.txt, does not count for CONCURRENT_REQUESTS.
+    """Scrapy's Downloader; what waits for a host does not count for CONCURRENT_REQUESTS.
+
+    A host is waited for while it is paused, while its robots.txt comes, and while another crawl asks it (`Turns`).
 
     Of each such host, twice as many requests as it is sent in parallel (CONCURRENT_REQUESTS_PER_DOMAIN) at most, and
     its robots.txt: a scheduler that gives hosts no turns would else hand over its whole queue.
@@ -294,8 +297,12 @@ class Downloader(ScrapyDownloader):
     def pace(self) -> Pace:
         return Pace.installed(self.crawler)
 
+    @cached_property
+    def turns(self) -> Turns:
+        return Turns(self.crawler, self.pace.pauses.tell)
+
     def _process_queue(self, slot: Slot) -> None:
-        if permits(self.crawler):
+        if permits(self.crawler) and self.turns.may_ask(slot):
             super()._process_queue(slot)
         elif not slot.latercall:
             slot.latercall = call_later(_LOOK, self._latercall, slot)
@@ -304,8 +311,8 @@ class Downloader(ScrapyDownloader):
         return super().needs_backout() and len(self.active) - self.paused() >= self.total_concurrency
 
     def paused(self) -> int:
-        """Return how many requests wait for a pause to end."""
-        slots = {key: slot for key, slot in self.slots.items() if key in self.pace.pauses}
+        """Return how many requests wait for a pause, or for another crawl, to end."""
+        slots = {key: slot for key, slot in self.slots.items() if key in self.pace.pauses or key in self.turns.waiting}
         if not slots:
             return 0
         active = Counter(map(self.get_slot_key, self.active))

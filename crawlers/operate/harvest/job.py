@@ -19,8 +19,7 @@ from crawlers.listing.spider import hosts
 from crawlers.operate.sources.source import Source
 from crawlers.records.moment import moment, now
 from crawlers.safety import sqlite
-from crawlers.safety.locks import is_crawled, is_held, take
-from crawlers.safety.names import safe
+from crawlers.safety.locks import is_crawled, is_held, of_host, take
 from crawlers.store.runs import at_work, content
 
 _OWN = (
@@ -37,7 +36,7 @@ class Job:
 
     Args:
         arguments: the spider's ``-a``, with ``source`` and ``since`` where the spider takes them.
-        settings: Scrapy's ``-s``, with ``OUTPUT_DIR`` and ``JOBDIR`` as absolute paths.
+        settings: Scrapy's ``-s``, with ``OUTPUT_DIR``, ``JOBS_DIR`` and ``JOBDIR`` as absolute paths.
     """
 
     source: str
@@ -106,6 +105,7 @@ def job(source: Source, spider: Any, *, output: Path, jobs: Path, settings: Mapp
             **{name: setting_text(value) for name, value in source.crawl_settings.items()},
             **{name: value for name, value in settings.items() if name not in _OWN},
             "OUTPUT_DIR": str(output.resolve()),
+            "JOBS_DIR": str(jobs.resolve()),
             **({"OUTPUT_STORE": store} if store else {}),
             "JOBDIR": str(jobdir(jobs, source.name).resolve()),
         },
@@ -186,7 +186,7 @@ class Claim:
         """
         taken: list[int] = []
         for host in sorted(hosts):
-            path = self.jobs / ".hosts" / f"{safe(host.replace(':', '_'))}.lock"
+            path = of_host(self.jobs, host)
             try:
                 descriptor = take(path, tries=1)
             except OSError as error:

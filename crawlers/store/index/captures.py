@@ -64,6 +64,7 @@ class Captures:
         self.waiting: list[Mapping[str, Any]] = []
         self._by_key: dict[Key, Mapping[str, Any]] = {}
         self._blobs: set[str] = set()
+        self._read: dict[Key, Capture | None] = {}
 
     @property
     def is_full(self) -> bool:
@@ -73,16 +74,23 @@ class Captures:
     def put(self, line: Mapping[str, Any]) -> None:
         """Remember a capture, after its line is in captures.jsonl."""
         self.waiting.append(line)
-        self._by_key[line["dataset_id"], line["resource_id"], line["url"]] = line
+        key = line["dataset_id"], line["resource_id"], line["url"]
+        self._by_key[key] = line
+        self._read.pop(key, None)
         self._blobs.add(line["sha256"])
 
     def last(self, dataset_id: str, resource_id: str, url: str) -> Capture | None:
         """Return the last capture of a resource's file; ``None`` if it was never looked at."""
-        found = self._by_key.get((dataset_id, resource_id, url))
+        key = dataset_id, resource_id, url
+        found = self._by_key.get(key)
         if found is not None:
             return Capture(**found)
-        rows = self.database.rows(_LAST, (self.source, dataset_id, resource_id, url))
-        return capture(rows[0]) if rows else None
+        if key not in self._read:  # a look needs it again and again until it is written
+            rows = self.database.rows(_LAST, (self.source, *key))
+            self._read[key] = capture(rows[0]) if rows else None
+            if len(self._read) > ROWS:
+                del self._read[next(iter(self._read))]
+        return self._read[key]
 
     def has_blob(self, sha256: str) -> bool:
         """Return whether a blob has its line in the manifest or in captures.jsonl."""

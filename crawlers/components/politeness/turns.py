@@ -1,0 +1,134 @@
+"""Turns at hosts: a crawl of many asks none that another crawl of this machine is asking."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass
+from pathlib import Path
+from time import monotonic
+from typing import TYPE_CHECKING
+
+from scrapy import signals
+from scrapy.utils.asyncio import create_looping_call
+from scrapy.utils.httpobj import urlparse_cached
+
+from crawlers.safety import locks
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from scrapy import Request
+    from scrapy.core.downloader import Slot
+    from scrapy.crawler import Crawler
+
+logger = logging.getLogger(__name__)
+
+TURN = 300.0
+"""Seconds after which a host is left to others, who may wait for it."""
+_REST = 2.0  # seconds that they have to take it; a harvest looks every half second
+_LOOK = 0.5  # seconds between looks at which hosts are asked no more
+_PORTS = {"http": 80, "https": 443}
+
+
+@dataclass(slots=True)
+class Turn:
+    """A host that is ours.
+
+    Args:
+        descriptor: of its lock.
+        slot: the downloader's, in which the requests wait.
+        since: when it was taken.
+    """
+
+    descriptor: int
+    slot: Slot
+    since: float
+
+
+class Turns:
+    """The hosts that this crawl may ask now, by the locks that harvests take for the crawls of single portals.
+
+    A host is given back when no request to it is left, and after `TURN` seconds. A crawl of one portal has the lock
+    from its harvest, so it takes none here; nor does any crawl where the locks can't be made.
+
+    Settings: JOBS_DIR, which has the locks.
+
+    Args:
+        tell: is told why a host waits, and ``None`` when it does no more.
+
+    Attributes:
+        waiting: the downloader's keys of the hosts that another crawl asks.
+    """
+
+    def __init__(self, crawler: Crawler, tell: Callable[[str, str | None], None]) -> None:
+        self.folder = Path(crawler.settings.get("JOBS_DIR") or "jobs")
+        self.is_needed = getattr(crawler.spider, "crosses_hosts", False)
+        self.held: dict[str, Turn] = {}
+        self.left: dict[str, float] = {}
+        self.waiting: set[str] = set()
+        self.clock = monotonic
+        self.tell = tell
+        if self.is_needed:
+            self.looks = create_looping_call(self.look)
+            self.looks.start(_LOOK, now=False)
+            crawler.signals.connect(self.end, signals.engine_stopped)
+
+    def end(self) -> None:
+        """Give all hosts back."""
+        self.looks.stop()
+        for host in list(self.held):
+            self._give_back(host)
+
+    def may_ask(self, slot: Slot) -> bool:
+        """Return whether the hosts of all requests that wait in a slot are ours; take those that are free."""
+        if not self.is_needed or not slot.queue:
+            return True
+        key = slot.queue[0][0].meta["download_slot"]
+        hosts = {_host(request) for request, _ in slot.queue}
+        is_ours = not [host for host in hosts if not self._take(host, slot)]
+        if is_ours and key in self.waiting:
+            self.waiting.remove(key)
+            self.tell(key, None)
+        elif not is_ours and key not in self.waiting:
+            self.waiting.add(key)
+            self.tell(key, f"waits for its turn at {key}: another crawl of this machine asks it")
+            logger.info("%s waits for its turn: another crawl of this machine asks it", key)
+        return is_ours
+
+    def _take(self, host: str, slot: Slot) -> bool:
+        turn = self.held.get(host)
+        if turn is not None:
+            return self.clock() - turn.since < TURN
+        if self.clock() - self.left.get(host, -_REST) < _REST:
+            return False
+        try:
+            descriptor = locks.take(locks.of_host(self.folder, host), tries=1)
+        except OSError as error:
+            logger.warning("Other crawls may ask %s at the same time: its lock can't be made (%s)", host, error)
+            self.is_needed = False
+            return True
+        if descriptor is None:
+            return False
+        self.held[host] = Turn(descriptor, slot, self.clock())
+        return True
+
+    def look(self) -> None:
+        """Give back the hosts that are asked no more, and those whose turn has ended."""
+        now = self.clock()
+        for host, turn in list(self.held.items()):
+            is_over = now - turn.since >= TURN and not turn.slot.transferring
+            if is_over or not turn.slot.active:
+                self._give_back(host)
+            if is_over:
+                self.left[host] = now
+        self.left = {host: when for host, when in self.left.items() if now - when < _REST}
+
+    def _give_back(self, host: str) -> None:
+        locks.give_back(locks.of_host(self.folder, host), self.held.pop(host).descriptor)
+
+
+def _host(request: Request) -> str:
+    """Return what names a request's host: with its port where it is not the default one."""
+    parts = urlparse_cached(request)
+    name = parts.hostname or ""
+    return name if parts.port in (None, _PORTS.get(parts.scheme)) else f"{name}:{parts.port}"
