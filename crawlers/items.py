@@ -718,6 +718,12 @@ class Resource:
         schema_org="contentUrl url",
         ckan="url",
     )
+    stated_url: str | None = spec(
+        "text",
+        "What the source gives as its address where that is none: www.example.org/a.csv, N/A.",
+        label="Address as stated",
+        without=dict.fromkeys((*VOCABULARIES, "html"), "is kept where what it gives for the url is no address"),
+    )
     access_url: str | None = spec(
         "address",
         "Where to get it.",

@@ -93,6 +93,9 @@ ARCHIVE_MAX_SIZE = 1024 * 1024 * 1024  # bytes of a file; what is larger is reco
 ARCHIVE_LINKS_PER_PAGE = 20  # files that are archived of a page that came instead of a file
 ARCHIVE_ROBOTSTXT_OBEY = False  # True: robots.txt counts for the catalogue's own links, too
 ARCHIVE_BROKEN_AFTER_DAYS = 7.0  # days after which a file that nobody can fetch counts as broken
+ARCHIVE_FRESH_DAYS = 30.0  # days for which a header may say that a file need not be asked for; 0 = ask in each run
+ARCHIVE_VERIFY_HTTPS = True  # False: files of hosts whose certificate is not trusted are kept; the capture says so
+ARCHIVE_VERIFY_HTTPS_EXCEPT: list[str] = []  # hosts that may have any certificate: "old.example.org"
 ARCHIVE_CACHE_URL = ""  # the address under which `scrapy dashboard` or a web server serves the archive
 ARCHIVE_KEEP_VERSIONS = 0  # older versions of a file that `scrapy archive prune` leaves; 0 = all
 ARCHIVE_KEEP_DAYS = 0  # days for which it leaves older versions; 0 = for ever

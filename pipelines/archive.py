@@ -77,8 +77,8 @@ class Store:
         if error.errno in (errno.ENOSPC, errno.EDQUOT):
             with self.error_log.writing(self.blobs.location):
                 raise error
-        item.state, item.status, item.is_broken = findings.FAILED_HERE
-        item.error, item.reason = "disk", f"the file can't be stored: {error}"
+        item.state, item.status, item.is_broken, item.error = findings.CAUSES["disk"]
+        item.reason = f"the file can't be stored: {error}"
         item.sha256 = item.md5 = item.body = None
 
 

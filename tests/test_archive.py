@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import csv
 import hashlib
 import os
 import random
+import re
 import signal
 import time
 from datetime import UTC, datetime, timedelta
@@ -14,19 +16,22 @@ from scrapy.settings import Settings
 
 from crawlers.archive import findings
 from crawlers.archive.blobs import open_blobs
-from crawlers.archive.targets import is_fresh, is_put_off, requestable
+from crawlers.archive.targets import AddressError, is_fresh, is_put_off, requestable
 from crawlers.items import Capture
 from crawlers.safety.locks import of_host, take
 from tests.archives import SOURCE, Archives
-from tests.conftest import options, scrapy
-from tests.portal.files import CHANGED, CSV, MODIFIED, Files, Reply
+from tests.conftest import ROOT, options, scrapy
+from tests.portal.files import CHANGED, CSV, ERRORS, HTML, MODIFIED, Files, Reply
 from tests.seaweed import Faults, seaweed
+from tests.test_certificates import served
 from tests.waiting import HANG, until
 
 __all__ = ["seaweed"]
 
 SHA256 = hashlib.sha256(CSV).hexdigest()
 NOW = datetime(2026, 11, 22, 12, tzinfo=UTC)
+MONTH = timedelta(days=30)
+PAGE = [("Content-Type", "text/html")]
 
 
 @pytest.fixture
@@ -114,25 +119,106 @@ def test_findings_alone_leave_a_run_complete(archives):
     assert ran.report["robotstxt_obeyed"] is False
 
 
+LONG = "http://a.org/" + "x" * 7_987
+WRONG = [
+    ("http://user:secret@a.org/", "credentials", "has a user name"),
+    ("", "invalid_address", "gives no address"),
+    ("N/A", "invalid_address", "it is a text"),
+    ("on request, see above", "invalid_address", "it is a text"),
+    ("www.a.org/y.csv", "invalid_address", "http: or https: is missing"),
+    ("a.org/y.csv", "invalid_address", "http: or https: is missing"),
+    ("127.0.0.1:8000/y.csv", "invalid_address", "http: or https: is missing"),
+    ("//a.org/b", "invalid_address", "http: or https: is missing"),
+    ("/data/y.csv", "invalid_address", "lacks the name of the host"),
+    (r"C:\data\y.csv", "invalid_address", "a file on somebody's computer"),
+    (r"\\server\y.csv", "invalid_address", "a file on somebody's computer"),
+    ("file:///etc/passwd", "invalid_address", "a file on somebody's computer"),
+    ('<a href="http://a.org/">x</a>', "invalid_address", "it is HTML"),
+    ("http:host.com", "invalid_address", "two slashes are missing"),
+    (r"http:\\a.org\y", "invalid_address", "two slashes are missing"),
+    ("http://", "invalid_address", "its host is missing"),
+    ("ftp://a.org/b", "unsupported_scheme", "not ftp:"),
+    ("mailto:a@a.org", "unsupported_scheme", "not mailto:"),
+    ("data:text/csv,a", "unsupported_scheme", "not data:"),
+    ("http://[1::2/", "invalid_address", "is invalid"),
+    ("http://a.org:99999/", "invalid_address", "is invalid"),
+    ("http://a.org:0/", "invalid_address", "its port is 0"),
+    ("http://a b.org/", "invalid_address", "its host has a space in it"),
+    ("http://a%20b.org/", "invalid_address", "its host has a space in it"),
+    ("http://a.org,b.org/", "invalid_address", "its host has ',' in it"),
+    ("http://a..org/", "invalid_address", "an empty part"),
+    (f"http://{'a' * 64}.org/", "invalid_address", "too long"),
+    ("http://a.invalid/", "invalid_address", "ends in .invalid"),
+    (f"{LONG}x", "too_long", "more than 8000 characters"),
+]
+
+
+@pytest.mark.parametrize(("url", "cause", "reason"), WRONG)
+def test_an_address_that_can_not_be_requested(url, cause, reason):
+    with pytest.raises(AddressError, match=reason) as error:
+        requestable(url)
+    assert error.value.cause == cause
+
+
 @pytest.mark.parametrize(
-    ("url", "reason"),
+    ("url", "asked"),
     [
-        ("http://user:secret@a.org/", "has a user name"),
-        ("", "gives no address"),
-        ("file:///etc/passwd", "unsupported scheme file:"),
-        ("ftp://a.org/b", "unsupported scheme ftp:"),
-        ("//a.org/b", "unsupported address without a scheme"),
-        ("http:host.com", "it has no host"),
-        ("http://[1::2/", "is invalid"),
-        ("http://a.org:99999/", "is invalid"),
-        ("http://a.org/" + "x" * 2000, "2000 characters or more"),
+        (LONG, LONG),
+        ("https://a.org/x?b", "https://a.org/x?b"),
+        ("https://a.org/x?b=#top", "https://a.org/x?b="),
+        ("https://a.org/x?", "https://a.org/x?"),
+        ("HTTPS://A.org/x", "HTTPS://A.org/x"),
+        ("https://a.org/../x/./y/%2E%2e/z?u=/../b", "https://a.org/x/z?u=/../b"),
+        ("https://a.org/x/..", "https://a.org/"),
+        ("https://a.org/..data/x", "https://a.org/..data/x"),
+        ("https://m\xfcnchen.de/x_y", "https://m\xfcnchen.de/x_y"),
+        ("http://my_host.org./[::1]", "http://my_host.org./[::1]"),
+        ("http://[::1]:8000/x", "http://[::1]:8000/x"),
     ],
 )
-def test_an_address_that_can_not_be_requested(url, reason):
-    with pytest.raises(ValueError, match=reason):
-        requestable(url)
+def test_an_address_is_requested_as_it_stands(url, asked):
+    assert requestable(url) == asked
 
 
+def test_what_a_browser_gets_is_kept_and_each_reason_is_a_sentence(archives, files, tmp_path):
+    """One crawl over what browsers do, and what catalogues give; then what publishers are told."""
+    files.answers["/loop.csv"] = lambda _: Reply(HTML, headers=[*PAGE, ("Refresh", "0;url=/loop.csv")])
+    foreign = "/cookie.csv?to=" + files.url("/cookie.csv", 1)
+    kept = ["/cookie.csv", foreign, "/refresh.csv", "/x/../ok.csv", "/ok.csv?b", "/ok.csv?b=", "/ok.csv?" + "x" * 7_900]
+    kept += ["/no-gzip.csv", "/wms-lower?service=WMS"]
+    status = dict.fromkeys(("www.example.org/a.csv", "N/A", "http://a b.org/", "http://a.org,b.org/"), 10)
+    status |= dict.fromkeys(ERRORS, 12) | {"/loop.csv": 21, "/refresh.csv?to=http://169.254.169.254/": 21}
+    with served(tmp_path, body=CSV) as secure, served(tmp_path, "127.0.0.2", CSV) as refused:
+        unknown = ["/garbage.csv", "/closes.csv", "http://127.0.0.1:1/x", refused]
+        archives.list([*kept, secure, *status, *unknown])
+        ran = archives.crawl({"ARCHIVE_VERIFY_HTTPS_EXCEPT": "127.0.0.1", "RETRY_TIMES": "0"})
+    last = archives.last()
+    found = {path.replace(" ", "%20"): last[path.replace(" ", "%20")] for path in (*kept, secure, *status, *unknown)}
+    assert {path: line["reason"] for path, line in found.items() if line["state"] == "kept"}.keys() == {*kept, secure}
+    assert {path: found[path.replace(" ", "%20")]["status"] for path in status} == status
+    assert {found[path]["state"] for path in unknown} == {"unknown"}
+    assert found[secure]["finding"] == "certificate not trusted: 127.0.0.1 has one that is self-signed"
+    assert found[refused]["finding"] == "certificate not trusted"
+    assert not [
+        line["reason"] for line in found.values() if re.search(r"twisted|Failure|b'|\[<|\('", line["reason"] or "")
+    ]
+    assert {path for path, line in found.items() if not (line["reason"] or line["state"] == "kept")} == set()
+    assert "bug" not in ran.report["errors"]
+    sent = {(one.host, one.path.partition("?")[0], one.headers.get("cookie")) for one in files.log}
+    assert {one for one in sent if one[2]} == {
+        ("127.0.0.1", "/cookie.csv", "seen=1"),
+        ("127.0.0.2", "/cookie.csv", "seen=1"),
+    }
+    assert [one.headers.get("cookie") for one in files.log if one.host == "127.0.0.2"] == [None, "seen=1"]
+    assert [one.path for one in archives.asked("/x/../ok.csv")] == []
+    told = scrapy("report", "-o", str(tmp_path / "x.html"), *options(archives.output, archives.settings))
+    assert told.returncode == 0, told.stderr
+    (told_csv,) = tmp_path.glob("*.broken-links.csv")
+    told_urls = {line["url"] for line in csv.DictReader(told_csv.read_text(encoding="utf-8").splitlines())}
+    assert {"www.example.org/a.csv", "N/A"} <= told_urls
+
+
+# Again
 # Again
 
 
@@ -239,7 +325,7 @@ def test_a_page_that_links_the_address_that_led_to_it(archives, files):
 def test_an_odd_address_costs_itself(archives, files):
     archives.list(["/ok.csv", "http://u:p\\@127.0.0.1/x.csv", "http://user:hunter2@127.0.0.1/x.csv"])
     ran = archives.crawl()
-    assert ran.code == 0, ran.log
+    assert ran.report["errors"] == {"connection": 2}, ran.log  # nothing listens there
     assert archives.last()["/ok.csv"]["state"] == "kept"
     assert "hunter2" not in (archives.folder / "errors.jsonl").read_text()
 
@@ -253,7 +339,7 @@ def test_a_202_is_no_file(archives, files):
 
 def test_resources_that_share_an_address_share_the_request_and_the_blob(archives, files):
     services = [f"/wms?service=WMS&request=GetMap&layers={layer}" for layer in "abc"]
-    archives.list(["/ok.csv", "/ok.csv?", files.url("/ok.csv "), *services])
+    archives.list(["/ok.csv", files.url("/ok.csv#part"), files.url("/ok.csv "), *services])
     ran = archives.crawl()
     assert (ran.code, len(archives.asked("/ok.csv")), len(archives.asked("/wms"))) == (0, 1, 1)
     assert {line["state"] for line in archives.captures} == {"kept"}
@@ -283,7 +369,7 @@ def test_every_address_in_the_metadata_can_be_archived(archives, files):
 
 
 def test_a_check_stores_nothing_and_forgets_nothing(archives, files):
-    archives.list(["/ok.csv", "/head-405.csv", "/status/404", "/etag/changing.csv"])
+    archives.list(["/ok.csv", "/head-405.csv", "/status/404", "/etag/changing.csv", "/html.csv", "/empty.csv"])
     archives.crawl()
     held = archives.last()
     ran = archives.crawl(mode="check")
@@ -293,6 +379,8 @@ def test_a_check_stores_nothing_and_forgets_nothing(archives, files):
         "/head-405.csv": "alive",
         "/status/404": "broken",
         "/etag/changing.csv": "alive",
+        "/html.csv": "not_taken",
+        "/empty.csv": "broken",
     }
     assert [one.method for one in files.log if one.path == "/head-405.csv"][-2:] == ["HEAD", "GET"]
     assert (ran.code, len(ran.manifest)) == (0, 1)
@@ -308,9 +396,9 @@ def capture(**given):
     return Capture(**known | {"time": "2026-11-22T11:00:00.000Z"} | given)
 
 
-def look(kind, **given):
-    found = findings.of_failure(kind, given.get("http_status"), is_online=True)
-    return capture(state=found.state, status=found.status, is_broken=found.is_broken, error=kind, **given)
+def look(kind, *, is_online=True, **given):
+    cause = findings.cause(kind, given.get("http_status"), is_online=is_online)
+    return capture(**findings.CAUSES[cause]._asdict() | given)
 
 
 def test_a_failed_file_is_asked_for_in_three_more_runs_then_weekly():
@@ -331,7 +419,7 @@ def test_our_own_failures_are_not_the_files():
     broken = look("timeout")
     findings.settle(broken, None, NOW, 7)
     ours = capture(state="failed_here", error="disk")
-    offline = capture(state="unknown", error="dns")
+    offline = look("dns", is_online=False)
     for now in (ours, offline, look("blocked")):
         findings.settle(now, broken, NOW + timedelta(days=9), 7)
         assert (now.failure_count, now.first_failure, now.state == "broken") == (1, broken.time, False)
@@ -339,8 +427,39 @@ def test_our_own_failures_are_not_the_files():
 
 def test_a_robots_txt_that_is_unreachable_is_no_finding():
     reason = "robots.txt of a.org is unreachable (HTTP 503), so nothing is requested until it answers"
-    assert findings.of_failure("robots", None, is_online=True, reason=reason).state == "unknown"
-    assert findings.of_failure("robots", None, is_online=True, reason="robots.txt disallows").state == "not_taken"
+    assert findings.cause("robots", None, is_online=True, reason=reason) == "robots_unreachable"
+    assert findings.cause("robots", None, is_online=True, reason="robots.txt disallows") == "robots"
+
+
+def test_each_cause_is_judged_as_the_page_says():
+    """Day 1 and day 8 of each cause: what only failed on the way is broken when it has lasted."""
+    assert findings.table() in (ROOT / "docs" / "archive.md").read_text(encoding="utf-8")
+    judged = {}
+    for row in findings.ROWS:
+        found = findings.CAUSES[row["cause"]]._asdict() | {"http_status": 403, "sha256": None}
+        first, later = capture(**found), capture(**found)
+        findings.settle(first, None, NOW, 7)
+        findings.settle(later, first, NOW + timedelta(days=8), 7)
+        judged[row["cause"]] = (first.state, later.state, later.is_broken)
+    said = {row["cause"]: (row["state"], row["then"] or row["state"]) for row in findings.ROWS}
+    assert {name: states[:2] for name, states in judged.items()} == said
+    broken = {"broken": True, "kept": False, "unchanged": False, "alive": False}
+    assert all(is_broken == broken.get(state) for _, state, is_broken in judged.values())
+
+
+@pytest.mark.parametrize(
+    ("kind", "status", "expected"),
+    [
+        *[("http", status, "denied") for status in (400, 404, 405, 406, 410, 418, 300, 305)],
+        *[("http", status, "refused") for status in (401, 402, 403, 429, 451, 500, 502, 503, 522, 999)],
+        *[(kind, None, kind) for kind in ("timeout", "dns", "connection", "truncated", "ignored", "forbidden_address")],
+        ("too_large", None, "headers"),
+        ("offsite", None, "other"),
+        ("bug", None, "bug"),
+    ],
+)
+def test_the_cause_of_a_failed_request(kind, status, expected):
+    assert findings.cause(kind, status, is_online=True) == expected
 
 
 def test_what_is_unknown_for_long_is_broken():
@@ -368,9 +487,16 @@ def test_validators_are_those_of_the_blob_that_is_held():
 
 def test_freshness_ends():
     kept = capture(state="kept", sha256="a", fresh_until="2026-11-22T12:00:01Z")
-    assert is_fresh(kept, NOW)
-    assert not is_fresh(kept, NOW + timedelta(seconds=1))
-    assert not is_fresh(capture(state="broken", sha256="a", fresh_until="2026-11-22T12:00:01Z"), NOW)
+    assert is_fresh(kept, NOW, MONTH)
+    assert not is_fresh(kept, NOW + timedelta(seconds=1), MONTH)
+    assert not is_fresh(capture(state="broken", sha256="a", fresh_until="2026-11-22T12:00:01Z"), NOW, MONTH)
+
+
+def test_no_header_is_believed_for_longer_than_a_setting_says():
+    kept = capture(state="kept", sha256="a", fresh_until="2094-01-01T00:00:00Z")
+    assert is_fresh(kept, NOW + timedelta(days=29), MONTH)
+    assert not is_fresh(kept, NOW + timedelta(days=30), MONTH)
+    assert not is_fresh(kept, NOW, timedelta(0))
 
 
 # Many hosts

@@ -406,7 +406,7 @@ def test_a_range_that_is_answered_in_part_is_cut_too(crawl, files):
     assert (item["sha256"], item["is_right"]) == (sha256(CSV), True)
 
 
-BROKEN_OFF = ["/length-long.csv", "/chunked-cut.csv", "/half-gzip.csv", "/no-gzip.csv"]
+BROKEN_OFF = ["/length-long.csv", "/chunked-cut.csv", "/half-gzip.csv"]
 PARTS = ["/part.csv", "/part-unknown.csv", "/part-unplaced.csv"]
 
 

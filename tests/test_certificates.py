@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ssl
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime, timedelta
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from ipaddress import ip_address
@@ -110,9 +110,31 @@ def test_what_is_wrong_with_a_certificate(host, hosts, how, reason):
     assert told is None or told.startswith(f"the portal's TLS certificate {reason}")
 
 
-class _Silent(BaseHTTPRequestHandler):
-    def log_message(self, *_):
-        pass
+@contextmanager
+def served(folder, host="127.0.0.1", body=b""):
+    """Yield the address of a server with a certificate of its own, which answers any GET with a CSV file."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self):
+            self.send_response(200)
+            self.send_header("Content-Type", "text/csv")
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *_):
+            pass
+
+    shown, path = Signed(host), folder / f"{host}.pem"
+    how = (serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
+    path.write_bytes(shown.key.private_bytes(*how) + shown.certificate.public_bytes(serialization.Encoding.PEM))
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(path)
+    with _Server((host, 0), Handler) as server:
+        server.socket = context.wrap_socket(server.socket, server_side=True)
+        Thread(target=server.serve_forever, args=(0.05,), daemon=True).start()
+        yield f"https://{host}:{server.server_port}"
+        server.shutdown()
 
 
 class _Server(ThreadingHTTPServer):
@@ -121,16 +143,8 @@ class _Server(ThreadingHTTPServer):
 
 
 def test_it_is_asked_for_once_and_told_in_a_sentence(output, tmp_path):
-    shown, path = Signed("127.0.0.1"), tmp_path / "here.pem"
-    how = (serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
-    path.write_bytes(shown.key.private_bytes(*how) + shown.certificate.public_bytes(serialization.Encoding.PEM))
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.load_cert_chain(path)
-    with _Server(("127.0.0.1", 0), _Silent) as server:
-        server.socket = context.wrap_socket(server.socket, server_side=True)
-        Thread(target=server.serve_forever, args=(0.05,), daemon=True).start()
-        ran = scrapy("crawl", "ckan", *options(output, {}, portal=f"https://127.0.0.1:{server.server_port}"))
-        server.shutdown()
+    with served(tmp_path) as address:
+        ran = scrapy("crawl", "ckan", *options(output, {}, portal=address))
     (line,) = (output / "127.0.0.1" / "errors.jsonl").read_text().splitlines()
     assert '"kind":"connection"' in line
     assert '"attempts":1' in line

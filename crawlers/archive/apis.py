@@ -5,10 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from crawlers.archive import findings
+from crawlers.archive.content import is_page_promised
 from crawlers.archive.download import FileResponse
 from crawlers.archive.looks import Asked, header, length, subjects_of
+from crawlers.archive.names import file_name
 from crawlers.archive.requests import api_of
-from crawlers.archive.services import exception, is_capabilities
+from crawlers.archive.services import exception, is_capabilities, service
 from crawlers.archive.targets import requestable
 
 if TYPE_CHECKING:
@@ -42,7 +44,7 @@ class APIs:
         else:
             said = exception(head)
             reason = f"the API answered with an exception: {said}" if said else "the API gives no capabilities"
-            yield from looks.captures(asked, findings.NO_CONTENT, response, error="exception", reason=reason)
+            yield from looks.captures(asked, findings.CAUSES["exception"], response, reason=reason)
 
 
 class Checks:
@@ -51,11 +53,29 @@ class Checks:
     def __init__(self, spider: ArchiveSpider) -> None:
         self.spider = spider
 
-    def parse(self, response: Response, asked: Asked) -> Iterator[Capture]:
-        """Yield the captures of a link that is alive."""
+    def parse(self, response: Response, asked: Asked) -> Iterator[Request | Capture]:
+        """Yield the captures of a link, as the answer's headers say: some servers give no length to HEAD but 0."""
         self.spider.is_online = True
-        size = getattr(response, "declared_size", None) or length(response)
-        yield from self.spider.looks.captures(asked, findings.ALIVE, response, size=size)
+        declared = getattr(response, "declared_size", None)
+        size = length(response) if declared is None else declared
+        cause, reason = self._found(response, asked, size)
+        if cause == "empty" and response.request is not None and response.request.method == "HEAD":
+            yield from self.another(asked, "http")
+        else:
+            given = {"size": size, "reason": reason}
+            yield from self.spider.looks.captures(asked, findings.CAUSES[cause], response, **given)
+
+    def _found(self, response: Response, asked: Asked, size: int | None) -> tuple[str, str | None]:
+        subject = subjects_of(asked)[0]
+        hint = file_name(response.url, header(response, "Content-Disposition"))
+        if response.status == 202:
+            return "unclear", "HTTP 202: the server has not made the file yet"
+        if size == 0 or response.status in (204, 205):
+            return "empty", "the headers say that the file has no bytes"
+        is_page = is_page_promised(header(response, "Content-Type"), hint, subject.format)
+        if is_page and service(response.url, subject.format) is None:  # APIs show a page to those who ask for none
+            return "page", "the headers say that it is an HTML page instead of a file"
+        return "alive", None
 
     def another(self, asked: Asked, kind: str) -> list[Request]:
         """Return the request for one byte of a file whose server refused HEAD."""

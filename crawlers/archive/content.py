@@ -114,6 +114,16 @@ def look(head: bytes, size: int, media_type: str | None, name_hint: str | None, 
     return Content(declared, found, extension, finding, "page" if is_page else "file")
 
 
+def is_page_promised(media_type: str | None, name_hint: str | None, claimed_format: str | None) -> bool:
+    """Return whether the header Content-Type promises an HTML page in place of another file, or of any.
+
+    >>> is_page_promised("text/html; charset=utf-8", "a.csv", None), is_page_promised("text/html", "a.csv", "HTML")
+    (True, False)
+    """
+    is_page = _declared(media_type) in (_HTML, "application/xhtml+xml")
+    return is_page and _HTML not in {one.media_type for one in _claimed(claimed_format or _suffix(name_hint))}
+
+
 def _is_page(head: bytes, found: str | None, declared: str | None, claimed: str | None) -> bool:
     """Return whether an HTML page came where a file was promised.
 

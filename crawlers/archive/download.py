@@ -15,12 +15,14 @@ from urllib.parse import urldefrag, urlsplit
 from scrapy.exceptions import CloseSpider, IgnoreRequest, ResponseDataLossError
 from scrapy.http import Response
 from scrapy.utils.defer import maybe_deferred_to_future
+from scrapy.utils.httpobj import urlparse_cached
 from twisted.internet.threads import deferToThread
 
 from crawlers import signals
+from crawlers.archive import cookies
 from crawlers.archive.partial import DiskFullError, DownloadedFile, Partial, Version, version
-from crawlers.components.connections import explained
-from crawlers.components.content_encoding import NotUnpacked
+from crawlers.components.connections import ExplainedTrust, explained
+from crawlers.components.content_encoding import GZIP, Encoding, NotUnpacked
 from crawlers.components.scrapy_internals import abort, transport, wrap_twisted_exceptions
 from crawlers.components.spool import Body, DiskResponse, Limits, SpoolingAgent, SpoolingHandler, TooLarge, say_unpacked
 from crawlers.exceptions import AnswerError
@@ -30,6 +32,7 @@ if TYPE_CHECKING:
     from typing import NoReturn
 
     from scrapy import Request
+    from scrapy.crawler import Crawler
     from twisted.internet.defer import Deferred
     from twisted.python.failure import Failure
     from twisted.web.client import Response as TxResponse
@@ -40,6 +43,8 @@ logger = logging.getLogger(__name__)
 
 RANGE = "range"
 """Where a request's meta has the headers that asked for the rest of a cut file."""
+UNTRUSTED = "untrusted_certificate"
+"""Where a request's meta says what is wrong with a certificate of its chain that was accepted."""
 _PACKED = re.compile(r"\.(?:gz|gzip|tgz|svgz|z|zst|zstd|tzst|br|bz2|tbz2?|xz|txz|lz4|lzma)", re.IGNORECASE)
 _PACKED_TYPES = (b"application/gzip", b"application/x-gzip", b"application/zstd", b"application/x-bzip2")
 _ERROR_LIMITS = Limits(above=1024 * 1024, most=1024 * 1024, folder=None)  # of an answer that is not 2xx
@@ -102,6 +107,13 @@ class FileBody(Body):
         super().__init__(limits, encodings)
         self.size = partial.size
         self._write = partial.write
+        self._is_gzip = list(encodings) == [b"gzip"]
+
+    def write(self, data: bytes) -> None:
+        """Take what is called gzip, and does not begin so, for what it is: such servers send the file itself."""
+        if self._is_gzip and not self.received and not GZIP.startswith(data[: len(GZIP)]):
+            self._encoding = Encoding([])
+        super().write(data)
 
     def _keep(self, part: bytes) -> None:
         self._write(part)
@@ -239,7 +251,24 @@ class ArchiveHandler(SpoolingHandler):
 
     is_disk_full = False
 
+    def __init__(self, crawler: Crawler) -> None:
+        super().__init__(crawler)
+        if isinstance(self._contextFactory, ExplainedTrust):
+            excepted = crawler.settings.getlist("ARCHIVE_VERIFY_HTTPS_EXCEPT")
+            is_any = not crawler.settings.getbool("ARCHIVE_VERIFY_HTTPS", True)
+            self._contextFactory.excuses = lambda host: is_any or host in excepted
+
     async def download_request(self, request: Request) -> Response:
+        cookies.send(request)
+        try:
+            response = await self._asked(request)
+        finally:
+            request.headers.pop("Cookie", None)
+        cookies.keep(request, response)
+        self._note_certificate(request)
+        return response
+
+    async def _asked(self, request: Request) -> Response:
         wanted = request.meta.get("archive")
         if not wanted or request.method == "HEAD":
             return await super().download_request(request)
@@ -247,6 +276,13 @@ class ArchiveHandler(SpoolingHandler):
             return await self._download(request, Path(wanted["scratch"]), wanted["max_size"])
         except DiskFullError as error:
             self._stop(request, error)
+
+    def _note_certificate(self, request: Request) -> None:
+        """Note what is wrong with the certificate of a host that may have any: redirects carry it to the capture."""
+        parts = urlparse_cached(request)
+        excused = getattr(self._contextFactory, "excused", {}).get((parts.hostname, parts.port or 443))
+        if excused and parts.scheme == "https":
+            request.meta[UNTRUSTED] = f"{parts.hostname} has one that {excused}"
 
     async def _download(self, request: Request, scratch: Path, max_size: int) -> Response:
         with explained(), Partial(scratch, _place(request)) as partial:

@@ -10,9 +10,10 @@ from scrapy.spidermiddlewares.httperror import HttpError
 from crawlers.archive import findings
 from crawlers.archive.content import look
 from crawlers.archive.download import FileResponse
-from crawlers.archive.looks import ADDRESS, Asked, header, redirects, subjects_of
+from crawlers.archive.looks import ADDRESS, NOT_TRUSTED, Asked, header, redirects, subjects_of
 from crawlers.archive.names import file_name
 from crawlers.archive.targets import requestable
+from crawlers.components.connections import UntrustedCertificate
 from crawlers.components.politeness import failures
 from crawlers.exceptions import AnswerError
 from crawlers.safety.redact import redact
@@ -44,8 +45,8 @@ class Files:
         if response.status == 304:
             found: Any = await self._not_modified(response, asked)
         elif response.status == _ACCEPTED:
-            given = {"error": "http", "reason": "HTTP 202: the server has not made the file yet"}
-            found = self.looks.captures(asked, findings.NOT_SURE, response, **given)
+            reason = "HTTP 202: the server has not made the file yet"
+            found = self.looks.captures(asked, findings.CAUSES["unclear"], response, reason=reason)
         elif isinstance(response, FileResponse) and response.file is not None:
             found = await self._look_at(response, asked)
         else:
@@ -56,13 +57,13 @@ class Files:
     async def _not_modified(self, response: Response, asked: Asked) -> Iterable[Request | Capture]:
         held = self.spider.requests.held(asked)
         if held is None or not _is_conditional(response):
-            given = {"error": "http", "reason": "HTTP 304 to a request that was not conditional"}
-            return self.looks.captures(asked, findings.NOT_SURE, response, **given)
+            reason = "HTTP 304 to a request that was not conditional"
+            return self.looks.captures(asked, findings.CAUSES["unclear"], response, reason=reason)
         try:
             blob = await asyncio.to_thread(self.spider.blobs.get, str(held.sha256))
         except OSError as error:
-            given = {"error": "disk", "reason": f"the store can't be asked: {error.strerror or error}"}
-            return self.looks.captures(asked, findings.FAILED_HERE, response, **given)
+            reason = f"the store can't be asked: {error.strerror or error}"
+            return self.looks.captures(asked, findings.CAUSES["disk"], response, reason=reason)
         if blob is None or blob.bytes != held.size or not _is_same_place(held, response):
             return [self.spider.requests.whole_file(asked)]
         return self.looks.not_modified(asked, response, held)
@@ -75,12 +76,14 @@ class Files:
         seen = {"found_type": content.found_type, "extension": content.extension, "finding": content.finding}
         if content.verdict == "file" or (content.verdict == "page" and asked["request_type"] == ADDRESS):
             return self.looks.kept(asked, response, **seen)
+        if content.verdict in ("page", "empty") and (request := self.spider.requests.refreshed(response, asked)):
+            return iter([request])
         if content.verdict == "page":
             refusal = None if asked["origin"] else await self.spider.pages.refusal(response)
             return self.spider.pages.search(response, asked, refusal, seen)
         is_empty = content.verdict == "empty"
         reason = "the file has no bytes" if is_empty else f"an exception came instead of the file: {content.detail}"
-        return self.looks.captures(asked, findings.NO_CONTENT, response, error=content.verdict, reason=reason, **seen)
+        return self.looks.captures(asked, findings.CAUSES[content.verdict], response, reason=reason, **seen)
 
     def parse_form(self, response: Response, asked: Asked) -> Iterator[Request | Capture]:
         """Yield the request that the form before a file makes."""
@@ -90,11 +93,12 @@ class Files:
         try:
             method, url, body, content_type = rule.request(response)
         except AnswerError as error:
-            given = {"error": "form", "reason": str(error)}
-            yield from self.looks.captures(asked, findings.FAILED_HERE, response, **given)
+            yield from self.looks.captures(asked, findings.CAUSES["form"], response, reason=str(error))
             return
         headers = {"Content-Type": content_type} if content_type else {}
-        yield self.spider.requests.make(url, asked, self.parse, method=method, headers=headers, body=body)
+        yield self.spider.requests.make(
+            url, asked, self.parse, method=method, headers=headers, body=body, after=response
+        )
 
     def failed(self, failure: Failure) -> Iterator[Request | Capture]:
         """Yield another request for a file, if there is another way, or its captures; an errback."""
@@ -108,9 +112,12 @@ class Files:
     def _lost(self, error: AnswerError, failure: Failure, asked: Asked) -> Iterator[Capture]:
         request, status, reason = failures.request(failure), failures.status(failure), redact(str(error))
         response = failure.value.response if isinstance(failure.value, HttpError) else None
-        meaning = findings.of_failure(error.kind, status, is_online=self.spider.is_online, reason=reason)
-        given = {"error": error.kind, "reason": reason, "redirects": redirects(request, request.url)}
-        yield from self.looks.captures(asked, meaning, response, **given)
+        cause = findings.cause(error.kind, status, is_online=self.spider.is_online, reason=reason)
+        given = {"reason": reason, "redirects": redirects(request, request.url)}
+        given |= {"error": error.kind} if cause == "other" else {}
+        if isinstance(failure.value, UntrustedCertificate):
+            given |= {"finding": NOT_TRUSTED, "reason": f"{reason}; or except its host by ARCHIVE_VERIFY_HTTPS_EXCEPT"}
+        yield from self.looks.captures(asked, findings.CAUSES[cause], response, **given)
 
 
 def _is_conditional(response: Response) -> bool:

@@ -6,9 +6,10 @@ The numbers and words are those of ckanext-archiver (https://github.com/ckan/cka
 from __future__ import annotations
 
 from datetime import timedelta
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, cast
 
 from crawlers.records.moment import moment
+from crawlers.records.tables import csv_rows
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -32,7 +33,10 @@ OF_THE_BLOB = (
 )
 """The fields of a capture that are about the blob that is held."""
 
-_NOT_SURE = (401, 402, 403, 407, 408, 425, 429, 451)
+_FIELDS = ("cause", "error", "state", "status", "then", "says")
+ROWS = [dict(zip(_FIELDS, row, strict=True)) for row in csv_rows(__package__, "causes.csv")]
+"""What causes.csv says."""
+_REFUSED = (401, 402, 403, 407, 408, 425, 429, 451)
 """HTTP statuses below 500 after which the file may still be there, for others or later."""
 
 
@@ -42,56 +46,58 @@ class Finding(NamedTuple):
     Args:
         status: one of `STATUSES`.
         is_broken: ``None`` if that is not known.
+        error: as the capture has it; ``None`` for a success.
     """
 
     state: State
     status: int
     is_broken: bool | None
+    error: str | None
 
 
-KEPT = Finding("kept", 0, is_broken=False)
-UNCHANGED = Finding("unchanged", 1, is_broken=False)
-ALIVE = Finding("alive", 0, is_broken=False)
-INVALID = Finding("broken", 10, is_broken=True)
-FAILED = Finding("broken", 11, is_broken=True)
-NO_CONTENT = Finding("broken", 12, is_broken=True)
-NOT_TAKEN = Finding("not_taken", 21, is_broken=None)
-NOT_SURE = Finding("unknown", 11, is_broken=None)
-CUT = Finding("unknown", 22, is_broken=None)
-FAILED_HERE = Finding("failed_here", 23, is_broken=None)
-
-_BY_KIND = {
-    "timeout": NOT_SURE,
-    "blocked": NOT_SURE,
-    "truncated": CUT,
-    "too_large": NOT_TAKEN,
-    "robots": NOT_TAKEN,
-    "forbidden_address": NOT_TAKEN,
-    "disk": FAILED_HERE,
-    "bug": FAILED_HERE,
+_IS_BROKEN = {"broken": True, "kept": False, "unchanged": False, "alive": False}
+CAUSES = {
+    row["cause"]: Finding(
+        cast("State", row["state"]), int(row["status"]), _IS_BROKEN.get(row["state"]), row["error"] or None
+    )
+    for row in ROWS
 }
+"""What is found, by its cause: causes.csv says when each is so."""
 
 
-def of_failure(kind: str, http_status: int | None, *, is_online: bool, reason: str = "") -> Finding:
-    """Return what a failed request means.
+def table() -> str:
+    """Return the table that docs/archive.md has of states and causes."""
+    lines = ["| `state` | `status` | `error` | When |", "|---|---|---|---|"]
+    for row in ROWS:
+        state = f"`{row['state']}`, then `{row['then']}`" if row["then"] else f"`{row['state']}`"
+        error = f"`{row['error']}`" if row["error"] else ""
+        lines.append(f"| {state} | {row['status']} | {error} | {row['says']} |")
+    return "\n".join(lines)
+
+
+def cause(kind: str, http_status: int | None, *, is_online: bool, reason: str = "") -> str:
+    """Return the cause of a failed request, one of `CAUSES`.
 
     Args:
         kind: one of `crawlers.causes.KINDS`.
         http_status: of the answer, if there was one.
-        reason: its sentence, which tells a robots.txt that disallows from one that is unreachable.
         is_online: whether any host has answered in this run; else our own network may be the reason.
+        reason: its sentence, which tells a robots.txt that disallows from one that is unreachable.
 
-    >>> of_failure("http", 404, is_online=True).state, of_failure("http", 503, is_online=True).state
-    ('broken', 'unknown')
-    >>> of_failure("dns", None, is_online=True).state, of_failure("dns", None, is_online=False).state
-    ('broken', 'unknown')
+    >>> cause("http", 404, is_online=True), cause("http", 503, is_online=True)
+    ('denied', 'refused')
+    >>> cause("dns", None, is_online=True), cause("dns", None, is_online=False)
+    ('dns', 'offline')
     """
-    if kind == "http" and http_status is not None:
-        return NOT_SURE if http_status >= 500 or http_status in _NOT_SURE else FAILED
-    is_offline = kind in ("dns", "connection") and not is_online
-    if is_offline or (kind == "robots" and "is unreachable" in reason):
-        return NOT_SURE
-    return _BY_KIND.get(kind, FAILED)
+    if kind == "http":
+        return "refused" if http_status is not None and (http_status >= 500 or http_status in _REFUSED) else "denied"
+    if kind in ("dns", "connection") and not is_online:
+        return "offline"
+    if kind == "robots" and "is unreachable" in reason:
+        return "robots_unreachable"
+    if kind == "too_large":  # only what comes before a body fails so
+        return "headers"
+    return kind if kind in CAUSES else "other"
 
 
 def settle(look: Capture, last: Capture | None, now: datetime, broken_after: float) -> None:
@@ -107,7 +113,7 @@ def settle(look: Capture, last: Capture | None, now: datetime, broken_after: flo
         is_same = last is not None and last.sha256 == look.sha256
         look.kept_at = last.kept_at if is_same and last else look.time
         if is_same and look.state == "kept":
-            look.state, look.status = UNCHANGED.state, UNCHANGED.status
+            look.state, look.status, *_ = CAUSES["unchanged"]
     look.last_success = last.last_success if last else None
     if look.state in ("kept", "unchanged", "alive"):
         look.last_success = look.time
@@ -119,9 +125,8 @@ def settle(look: Capture, last: Capture | None, now: datetime, broken_after: flo
 
 def _is_the_files_own(look: Capture) -> bool:
     """Return whether a failure is the file's: not if it was not asked for, or nothing is reachable from here."""
-    is_our_network = look.error in ("dns", "connection")
     was_not_asked = look.error == "blocked" and look.http_status is None
-    return look.state == "broken" or (look.state == "unknown" and not (is_our_network or was_not_asked))
+    return look.state == "broken" or (look.state == "unknown" and look.error != "offline" and not was_not_asked)
 
 
 def _keep_blob(look: Capture, last: Capture | None) -> None:

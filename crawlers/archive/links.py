@@ -28,7 +28,7 @@ _XPATH = (
     " or self::object and @data]"
 )
 _REFRESH = "//meta[@http-equiv and @content]"
-_REFRESHED = re.compile(r"\s*[\d.]{1,9}\s*[;,]\s*(?:url\s*=\s*)?[\"']?([^\"'\s]+)", re.IGNORECASE)
+REFRESHED = re.compile(r"\s*[\d.]{1,9}\s*[;,]\s*(?:url\s*=\s*)?[\"']?([^\"'\s]+)", re.IGNORECASE)
 _MENUS = frozenset(("nav", "footer", "header", "aside"))
 _MENU = re.compile(
     r"(?:^|[\s_-])(?:nav|navbar|navigation|menu|footer|header|sidebar|breadcrumbs?|cookie)(?:$|[\s_-])", re.IGNORECASE
@@ -88,7 +88,7 @@ def _links(page: Page) -> Iterator[Link]:
             in_menu = _table()["navigation"] if _is_in_a_menu(element) else 0
             yield Link(address, _text(element), max(score + in_menu, 0))
     for element in page.find(_REFRESH, limit=5):
-        found = _REFRESHED.match(element.get("content")[:_LONGEST])
+        found = REFRESHED.match(element.get("content")[:_LONGEST])
         address = page.absolute(found[1]) if found else None
         if address:
             yield Link(address, "", _table()["least"] + _of_address(address))

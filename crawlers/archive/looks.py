@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, TypedDict
 
 from crawlers.archive import findings
-from crawlers.archive.download import RANGE
+from crawlers.archive.download import RANGE, UNTRUSTED
 from crawlers.archive.freshness import fresh_until
 from crawlers.archive.names import readable
 from crawlers.archive.targets import Subject, utc
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 ADDRESS = "address"
 """The request_type of an address that is no resource's: whatever comes is kept, a page too."""
+NOT_TRUSTED = "certificate not trusted"
 _HEADERS = 16 * 1024  # bytes of an answer's headers that a capture has
 _SECRET = (
     *("set-cookie", "set-cookie2", "www-authenticate", "proxy-authenticate"),
@@ -66,7 +67,11 @@ class Looks:
             response: the answer, if there was one.
             given: more fields of the captures.
         """
-        known = {"request_type": asked["request_type"], "origin": asked["origin"]}
+        known = {"request_type": asked["request_type"], "origin": asked["origin"], "error": meaning.error}
+        untrusted = response.request.meta.get(UNTRUSTED) if response is not None and response.request else None
+        if untrusted:
+            found = (given.get("finding"), f"{NOT_TRUSTED}: {untrusted}")
+            given["finding"] = "; ".join(filter(None, found))
         known |= _answer(response) if response is not None else {}
         disposition = header(response, "Content-Disposition") if response is not None else None
         for dataset_id, resource_id, url, title, format_ in asked["subjects"]:
@@ -89,14 +94,14 @@ class Looks:
         """Yield the captures of a file that came whole."""
         file = response.file
         assert file is not None  # noqa: S101  # the caller has looked into it
-        for capture in self.captures(asked, findings.KEPT, response, **seen):
+        for capture in self.captures(asked, findings.CAUSES["kept"], response, **seen):
             capture.sha256, capture.md5, capture.size, capture.body = file.sha256, file.md5, file.size, file
             capture.fresh_until = _fresh_until(capture)
             yield capture
 
     def not_modified(self, asked: Asked, response: Response, held: Capture) -> Iterator[Capture]:
         """Yield the captures of a file that is still the one we hold."""
-        for capture in self.captures(asked, findings.UNCHANGED, response):
+        for capture in self.captures(asked, findings.CAUSES["unchanged"], response):
             given = (capture.etag, capture.last_modified)
             for name in ("media_type", *findings.OF_THE_BLOB):
                 setattr(capture, name, getattr(held, name))
@@ -109,7 +114,7 @@ class Looks:
         size = getattr(response, "declared_size", None)
         what = f"{size} bytes, more" if size else "more bytes"
         reason = f"the file has {what} than ARCHIVE_MAX_SIZE ({limit}), so it is not kept"
-        yield from self.captures(asked, findings.NOT_TAKEN, response, error="too_large", reason=reason, size=size)
+        yield from self.captures(asked, findings.CAUSES["too_large"], response, reason=reason, size=size)
 
 
 def asked_about(subjects: list[Subject], origin: str | None = None, request_type: str = "file") -> Asked:

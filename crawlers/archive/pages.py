@@ -65,9 +65,9 @@ class Pages:
             except AnswerError as error:
                 reason = f"an HTML page came instead of a file, and it is not searched for links: {error}"
         for url in links:
-            yield from self._linked(url, response.url, asked)
-        given = seen | {"error": "page", "reason": reason, "request_type": "page"}
-        yield from self.spider.looks.captures(asked, findings.NOT_TAKEN, response, **given)
+            yield from self._linked(url, response, asked)
+        given = seen | {"reason": reason, "request_type": "page"}
+        yield from self.spider.looks.captures(asked, findings.CAUSES["page"], response, **given)
 
     def _links(self, response: FileResponse) -> list[str]:
         assert response.file is not None  # noqa: S101  # it was looked into
@@ -78,11 +78,11 @@ class Pages:
             without_logins(link.url) for link in data_links(body, response.url, charset, self.spider.links_per_page)
         ]
 
-    def _linked(self, url: str, page: str, asked: Asked) -> Iterator[Request]:
+    def _linked(self, url: str, page: Response, asked: Asked) -> Iterator[Request]:
         subjects = (subject._replace(url=url, format=None) for subject in subjects_of(asked))
         due = [subject for subject in subjects if self.spider.is_due(subject, f"{subject.resource_id} {url}")]
         if due:
-            yield self.spider.requests.file(url, asked_about(due, page))
+            yield self.spider.requests.file(url, asked_about(due, page.url), page)
 
 
 def _led_here(response: Response, asked: Asked) -> list[str]:

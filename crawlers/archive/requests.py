@@ -6,16 +6,23 @@ from typing import TYPE_CHECKING, Any
 
 from scrapy import Request
 
-from crawlers.archive.looks import ADDRESS, Asked, subjects_of
+from crawlers.archive import cookies
+from crawlers.archive.download import UNTRUSTED
+from crawlers.archive.links import REFRESHED
+from crawlers.archive.looks import ADDRESS, Asked, header, subjects_of
 from crawlers.archive.services import service
 from crawlers.archive.targets import requestable
+from crawlers.records.addresses import absolute
 
 if TYPE_CHECKING:
+    from scrapy.http import Response
+
     from crawlers.archive.services import Service
     from crawlers.archive.spider import ArchiveSpider
     from crawlers.items import Capture
 
 _HEADERS = {"Accept": "*/*", "Accept-Encoding": "identity"}
+_LONGEST = 8192  # characters of a header
 
 
 class Requests:
@@ -38,9 +45,20 @@ class Requests:
             return self.capabilities(api, asked, 0)
         return self.file(url, asked)
 
-    def file(self, url: str, asked: Asked) -> Request:
+    def file(self, url: str, asked: Asked, after: Response | None = None) -> Request:
         """Return the request for a file; a conditional one if the file is held."""
-        return self.make(url, asked, self.spider.files.parse, headers=self._conditions(asked))
+        return self.make(url, asked, self.spider.files.parse, headers=self._conditions(asked), after=after)
+
+    def refreshed(self, response: Response, asked: Asked) -> Request | None:
+        """Return the request that a header Refresh of a page asks for, as one more redirect; ``None`` for none."""
+        found = REFRESHED.match((header(response, "Refresh") or "")[:_LONGEST])
+        url = absolute(found[1], response.url) if found else None
+        before = response.meta.get("redirect_urls", [])
+        if url is None or len(before) >= self.spider.settings.getint("REDIRECT_MAX_TIMES"):
+            return None
+        request = self.make(url, asked, self.spider.files.parse, after=response).replace(dont_filter=True)
+        request.meta.update(redirect_urls=[*before, response.url], redirect_times=len(before) + 1)
+        return request
 
     def whole_file(self, asked: Asked) -> Request:
         """Return the request for a file after a 304 that is of no use: the store has lost it, or it is another's."""
@@ -78,6 +96,7 @@ class Requests:
         body: bytes = b"",
         is_file: bool = True,
         max_size: int | None = None,
+        after: Response | None = None,
         **more: Any,
     ) -> Request:
         """Return a request about a file.
@@ -85,6 +104,7 @@ class Requests:
         Args:
             is_file: whether the answer goes into a file.
             max_size: bytes of that; by default ARCHIVE_MAX_SIZE.
+            after: the answer of the same chain that led to this request: its cookies go on.
             more: what the callback is called with.
         """
         spider, sent = self.spider, _HEADERS | (headers or {})
@@ -92,6 +112,8 @@ class Requests:
         if is_file and method != "HEAD":
             size = spider.max_size if max_size is None else max_size
             meta["archive"] = {"scratch": str(spider.blobs.scratch), "max_size": size}
+        before = after.request.meta if after is not None and after.request else {}
+        meta |= {name: before[name] for name in (cookies.KEY, UNTRUSTED) if name in before}
         if asked["origin"] is None and asked["request_type"] != ADDRESS and not spider.obeys_robots:
             meta["dont_obey_robotstxt"] = True
         known: dict[str, Any] = {"method": method, "body": body, "headers": sent, "meta": meta}

@@ -27,12 +27,23 @@ _ROOT = re.compile(
     r"<([A-Za-z_][\w.-]*+)(?::([\w.-]++))?(?=[\s/>]|\Z)",
     re.DOTALL,
 )
-_FAILURES = ("ServiceExceptionReport", "ExceptionReport")
-_CODE = re.compile(r"""\b(?:exceptionCode|code)\s*=\s*["']([^"'<>]{1,100})""")
+_FAILURES = {
+    "ServiceExceptionReport": re.compile(r"<"),
+    "ExceptionReport": re.compile(r"<"),
+    "Error": re.compile(r"<Code>"),  # of S3 and Azure
+    "Envelope": re.compile(r"<(?:[\w.-]{1,40}:)?Fault[\s>]"),  # of SOAP
+}
+"""The first elements of exception documents, and what such a document has in it."""
+_CODE = re.compile(
+    r"""\b(?:exceptionCode|code)\s*=\s*["']([^"'<>]{1,100})|<(?:Code|faultcode)>\s*([^<]{1,100})""",
+)
 _TEXT = re.compile(
-    r"<(?:\w{1,20}:)?(?:ServiceException|ExceptionText)\b[^>]{0,500}>\s*([^<]{1,2000}|<!\[CDATA\[.{0,2000}?\]\])"
+    r"<(?:[\w.-]{1,40}:)?(?:ServiceException|ExceptionText|Message|faultstring|Text)\b[^>]{0,500}>"
+    r"\s*([^<]{1,2000}|<!\[CDATA\[.{0,2000}?\]\])"
 )
 _AROUND_AN_ERROR = {"error", "success", "help", "messages", "details", "status", "code", "message"}
+_FAILED = ("failed", "error", "esrijobfailed")
+"""What an ArcGIS says of a job, in the key ``status`` or ``jobStatus`` of an answer without data."""
 _OGC_ERROR = {"code", "description"}
 _OGC_CODES = {
     *("InvalidParameterValue", "InvalidUpdateSequence", "MissingParameterValue", "NoApplicableCode"),
@@ -103,8 +114,8 @@ def is_capabilities(service: Service, head: bytes) -> bool:
 def exception(head: bytes) -> str | None:
     """Return what an exception document says; ``None`` for any other document.
 
-    These are ServiceExceptionReport and ows:ExceptionReport, the JSON errors of ArcGIS, OData, OGC API and CKAN,
-    problem details (RFC 9457), and Virtuoso's texts.
+    These are ServiceExceptionReport and ows:ExceptionReport, the errors of S3 and SOAP, the JSON errors of ArcGIS,
+    OData, OGC API, Socrata and CKAN, problem details (RFC 9457), and Virtuoso's texts.
 
     Args:
         head: the first bytes of the answer.
@@ -115,7 +126,8 @@ def exception(head: bytes) -> str | None:
     text = head[:_HEAD].decode("utf-8", "replace")
     start = text.lstrip("\ufeff \t\r\n")[:1]
     if start == "<":
-        return _xml_exception(text) if root_of(text) in _FAILURES else None
+        mark = _FAILURES.get(root_of(text) or "")
+        return _xml_exception(text) if mark and mark.search(text) else None
     if start == "{":
         return _json_exception(head)
     found = _VIRTUOSO.match(text)
@@ -176,7 +188,11 @@ def _addresses(name: str, url: str) -> list[str]:
     path = parts.path[: root.start()] if root else parts.path
     base = urlunsplit((parts.scheme, parts.netloc, path or "/", "", ""))
     kept = "&".join(_kept(parts.query, entry["drop"]))
-    return list(dict.fromkeys(_asked(base, kept, added) for added in entry["ask"]))
+    ask = entry["ask"]
+    if "query" in entry:  # by the standard, the case of parameters does not matter; some servers know only their own
+        own = {name.lower(): name for name, _ in parse_qsl(parts.query, keep_blank_values=True)}
+        ask = [*ask, re.sub(r"(?<=[?&])\w+", lambda found: own.get(found[0].lower(), found[0].lower()), ask[0])]
+    return list(dict.fromkeys(_asked(base, kept, added) for added in ask))
 
 
 def _kept(query: str, drop: Iterable[str]) -> list[str]:
@@ -216,7 +232,8 @@ def _begins(entry: dict[str, Any], text: str) -> bool:
 def _xml_exception(text: str) -> str:
     code, words = _CODE.search(text), _TEXT.search(text)
     said = unescape(words[1].removeprefix("<![CDATA[").removesuffix("]]")) if words else ""
-    return _plain(": ".join(filter(None, (code[1] if code else "", said.strip())))) or "an exception without a text"
+    name = (code[1] or code[2]).strip() if code else ""
+    return _plain(": ".join(filter(None, (name, said.strip())))) or "an exception without a text"
 
 
 def _json_exception(head: bytes) -> str | None:
@@ -227,11 +244,24 @@ def _json_exception(head: bytes) -> str | None:
     if not isinstance(document, dict):
         return None
     names = set(document)
-    if document.get("error") and names <= _AROUND_AN_ERROR:
-        return _error(document["error"])
+    error = document.get("error") or document.get("odata.error")
+    if error and names <= _AROUND_AN_ERROR | {"odata.error"}:
+        return _error(document if error is True else error)
+    if _has_failed(document):
+        return _error(document | {"title": "; ".join(map(str, document.get("messages") or ("the job has failed",)))})
     is_ogc = names == _OGC_ERROR and str(document["code"]) in _OGC_CODES
     is_problem = names <= _PROBLEM and {"title", "status"} <= names and document["status"] in range(400, 600)
     return _error(document) if is_ogc or is_problem else None
+
+
+def _has_failed(document: dict[str, Any]) -> bool:
+    """
+    >>> _has_failed({"status": "Failed", "progressInPercent": 0}), _has_failed({"status": "Failed", "tests": [1]})
+    (True, False)
+    """
+    said = document.get("jobStatus") or document.get("status")
+    is_data = any(isinstance(value, list | dict) and value for name, value in document.items() if name != "messages")
+    return isinstance(said, str) and said.lower() in _FAILED and not is_data
 
 
 def _error(error: object) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
@@ -99,6 +100,7 @@ class ArchiveSpider(CatalogueSpider):
     max_size: int
     links_per_page: int
     used: int
+    longest_fresh: timedelta
 
     def __init__(self, **given: str) -> None:
         super().__init__(**given)
@@ -130,6 +132,7 @@ class ArchiveSpider(CatalogueSpider):
         spider.max_size = crawler.settings.getint("ARCHIVE_MAX_SIZE")
         spider.links_per_page = crawler.settings.getint("ARCHIVE_LINKS_PER_PAGE")
         spider.used = sweep(spider.blobs.scratch)
+        spider.longest_fresh = timedelta(days=crawler.settings.getfloat("ARCHIVE_FRESH_DAYS"))
         crawler.signals.connect(spider.conclude, signals.spider_idle)
         crawler.signals.connect(spider.release, signals.engine_stopped)
         return spider
@@ -181,10 +184,10 @@ class ArchiveSpider(CatalogueSpider):
         try:
             yield self.requests.first(requestable(due[0].url), asked)
         except AddressError as error:
-            yield from self.looks.captures(asked, error.meaning, error=error.word, reason=str(error))
+            yield from self.looks.captures(asked, findings.CAUSES[error.cause], reason=str(error))
         except ValueError as error:  # Scrapy's
             reason = f"the address is invalid ({error})"
-            yield from self.looks.captures(asked, findings.INVALID, error="invalid_address", reason=reason)
+            yield from self.looks.captures(asked, findings.CAUSES["invalid_address"], reason=reason)
 
     def is_due(self, subject: Subject, expected: str) -> bool:
         """Expect a file; return whether it is to be requested. Settle it if it is not.
@@ -202,7 +205,7 @@ class ArchiveSpider(CatalogueSpider):
             return True
         if is_put_off(last, now):
             self.records.settle(key, "put off")
-        elif last and is_fresh(last, now) and self.blobs.get(str(last.sha256)):
+        elif last and is_fresh(last, now, self.longest_fresh) and self.blobs.get(str(last.sha256)):
             self.records.settle(key, "fresh")
         else:
             return True

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from contextlib import closing
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -10,16 +11,15 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import urlsplit
 
-from w3lib.url import canonicalize_url
+from w3lib.url import safe_url_string
 
-from crawlers.archive.findings import INVALID, NOT_SURE, NOT_TAKEN, Finding
 from crawlers.archive.services import service
 from crawlers.archive.stated import collect
 from crawlers.exceptions import ArgumentError
 from crawlers.records.moment import moment
 from crawlers.safety.redact import without_logins
 from crawlers.store.index import catch_up
-from crawlers.store.index.columns import SHORT
+from crawlers.store.index.columns import ADDRESS
 from crawlers.store.index.database import connect
 from crawlers.store.index.index import sources_in
 
@@ -42,8 +42,9 @@ WHERE r.source = :of AND NOT d.withdrawn
 _TARGETS = f"""
 CREATE TEMP TABLE targets AS
 SELECT json_group_array(json(subject)) AS subjects FROM (
-    SELECT json_array(r.dataset_id, r.resource_id, coalesce(r.url, ''), r.title, r.format) AS subject,
-        address(coalesce(r.url, ''), r.format) AS asked, row_number() OVER (ORDER BY d.id, r.position) AS place
+    SELECT json_array(r.dataset_id, r.resource_id, coalesce(r.url, r.stated_url, ''), r.title, r.format) AS subject,
+        address(coalesce(r.url, r.stated_url, ''), r.format) AS asked,
+        row_number() OVER (ORDER BY d.id, r.position) AS place
     {_CURRENT} AND {{chosen}} ORDER BY place
 ) GROUP BY asked ORDER BY min(place)
 """  # noqa: S608  # the names are this module's
@@ -53,6 +54,18 @@ SELECT sum(max(0, resources - :kept)) FROM datasets d WHERE source = :of AND NOT
 """
 _ANY = f"SELECT 1 {_CURRENT} AND {{chosen}} LIMIT 1"
 _ANY_DATASET = "SELECT 1 FROM datasets d WHERE d.source = :of AND NOT d.withdrawn AND {chosen} LIMIT 1"
+
+_NO_ADDRESS = (
+    (re.compile(r"<"), "it is HTML"),
+    (re.compile(r"(?i:[a-z]:[\\/]|\\\\|file:)"), "it names a file on somebody's computer"),
+    (re.compile(r"(?i:https?:)(?!//)"), "two slashes are missing behind http: or https:"),
+    (re.compile(r"//|(?i:www\.|localhost\b)|[\w-]+(?:\.[\w-]+)+(?::\d+)?/"), "http: or https: is missing before it"),
+    (re.compile(r"/|\.\./|#|\?"), "it lacks the name of the host"),
+    (re.compile(r"(?![A-Za-z][A-Za-z0-9+.-]*:)"), "it is a text"),
+)
+"""How what is no address begins, and what is wrong with it."""
+_IN_NO_HOST = re.compile(r"%20|[^\w.-]")
+_DOTS = re.compile(r"/(?:\.|%2[eE]){1,2}(?=/|\?|$)")
 
 
 class Subject(NamedTuple):
@@ -169,7 +182,7 @@ def _address(url: str, format: str | None, *, is_check: bool) -> str:  # noqa: A
     try:
         asked = requestable(url)
         api = None if is_check else service(asked, format)
-        return f"{canonicalize_url(api.addresses[0] if api else asked)} {(format or '').upper()}"
+        return f"{safe_url_string(api.addresses[0] if api else asked)} {(format or '').upper()}"
     except ValueError:
         return url
 
@@ -198,52 +211,90 @@ def check_choice(output: Path, choice: Choice) -> None:
 
 
 class AddressError(ValueError):
-    """An address can't be requested.
+    """An address can't be requested; its text says what is wrong with it.
 
     Args:
-        word: the kind of failure, for the capture.
-        meaning: what that means for the file.
+        cause: one of `crawlers.archive.findings.CAUSES`.
     """
 
-    def __init__(self, message: str, word: str = "invalid_address", meaning: Finding = INVALID) -> None:
+    def __init__(self, message: str, cause: str = "invalid_address") -> None:
         super().__init__(message)
-        self.word, self.meaning = word, meaning
+        self.cause = cause
 
 
 def requestable(url: str) -> str:
-    """Return an address as it can be requested, as browsers read it.
+    """Return an address as it is requested, as browsers read it: the one judge of what catalogues give.
 
     Raises:
         AddressError: it can't be.
 
     >>> requestable(" http://a.org/x?time=09:30 "), requestable("http://a.org/http://b.org/")
     ('http://a.org/x?time=09:30', 'http://a.org/http://b.org/')
+    >>> requestable("https://a.org/x/../y/./z?u=/../b"), requestable("https://a.org#top")
+    ('https://a.org/y/z?u=/../b', 'https://a.org')
     """
     text = url.strip()
     if not text:
         raise AddressError("the catalogue gives no address")
-    if len(text) >= SHORT:
-        message = f"the address has {SHORT} characters or more, and the index keeps no more of it"
-        raise AddressError(message, "too_large", NOT_SURE)
+    if len(text) > ADDRESS:
+        raise AddressError(f"the address has more than {ADDRESS} characters, so it is not asked", "too_long")
+    wrong = next((sentence for pattern, sentence in _NO_ADDRESS if pattern.match(text)), None)
+    if wrong:
+        raise AddressError(f"what the catalogue gives is no address: {wrong}")
     try:
         parts = urlsplit(text)
         host, port = parts.hostname, parts.port
     except ValueError as error:
         raise AddressError(f"the address is invalid ({error})") from None
     if parts.scheme not in ("http", "https"):
-        what = f"scheme {parts.scheme}:" if parts.scheme else "address without a scheme"
-        raise AddressError(f"unsupported {what}; only http and https are requested", "unsupported_scheme")
+        raise AddressError(f"only http and https are asked, not {parts.scheme}:", "unsupported_scheme")
     if not host or port == 0:
-        raise AddressError("the address is invalid (it has no host)")
+        raise AddressError(f"the address is invalid (its {'port is 0' if host else 'host is missing'})")
     if parts.username is not None:
-        raise AddressError("the address has a user name, which is sent to nobody", "credentials", NOT_TAKEN)
-    return text
+        raise AddressError("the address has a user name, which is sent to nobody", "credentials")
+    _check_host(host)
+    address, begin = text.partition("#")[0], text.index("://") + 3  # an empty query stays: it is another address
+    return address.replace(parts.path, _without_dots(parts.path), 1) if _DOTS.search(address, begin) else address
 
 
-def is_fresh(last: Capture | None, now: datetime) -> bool:
-    """Return whether the last answer's headers say that the file need not be asked for yet."""
-    until = moment(last.fresh_until) if last and last.sha256 and last.state in ("kept", "unchanged") else None
-    return until is not None and until > now
+def _check_host(host: str) -> None:
+    """
+    Raises:
+        AddressError: no host can have that name: RFC 1123, and RFC 6761 of names that end in .invalid.
+    """
+    odd = sorted(set(_IN_NO_HOST.findall(host))) if ":" not in host else []
+    if odd:
+        shown = " and ".join("a space" if one in (" ", "%20") else repr(one) for one in odd[:3])
+        raise AddressError(f"the address is invalid (its host has {shown} in it)")
+    if not all(0 < len(label) <= 63 for label in host.removesuffix(".").split(".")) or len(host) > 253:
+        raise AddressError("the address is invalid (its host has an empty part, or one that is too long)")
+    if host.removesuffix(".").endswith(".invalid"):
+        raise AddressError("the address is invalid (no host has a name that ends in .invalid)")
+
+
+def _without_dots(path: str) -> str:
+    """Return a path without its parts ``.`` and ``..``, however they are written: RFC 3986, 5.2.4."""
+    kept: list[str] = []
+    dots = ""
+    for part in path.split("/"):
+        dots = part.lower().replace("%2e", ".")
+        if dots not in (".", ".."):
+            kept.append(part)
+        elif dots == ".." and len(kept) > 1:
+            kept.pop()
+    return "/".join([*kept, ""] if dots in (".", "..") else kept)
+
+
+def is_fresh(last: Capture | None, now: datetime, most: timedelta) -> bool:
+    """Return whether the last answer's headers say that the file need not be asked for yet.
+
+    Args:
+        most: how long that is believed, whatever they promise.
+    """
+    if last is None or not last.sha256 or last.state not in ("kept", "unchanged"):
+        return False
+    until, looked = moment(last.fresh_until), moment(last.time)
+    return until is not None and looked is not None and now < min(until, looked + most)
 
 
 def is_put_off(last: Capture | None, now: datetime) -> bool:

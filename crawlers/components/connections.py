@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from OpenSSL import SSL
 from scrapy.exceptions import DownloadCancelledError, DownloadFailedError
+from scrapy.utils.datatypes import LocalCache
 from service_identity import CertificateError, VerificationError
 from service_identity.hazmat import DNS_ID, IPAddress_ID, verify_service_identity
 from service_identity.pyopenssl import extract_patterns
@@ -144,6 +145,7 @@ class UntrustedCertificate(AnswerError):  # noqa: N818
     """The server's certificate is not trusted; raised by the download handler, not retried: it will be the same.
 
     Attributes:
+        what: what is wrong with it: is self-signed.
         expires: when the server's own certificate ends; ``None`` if another one of the chain is not trusted.
     """
 
@@ -151,26 +153,47 @@ class UntrustedCertificate(AnswerError):  # noqa: N818
 
     def __init__(self, reason: str, advice: str) -> None:
         super().__init__("connection", f"the portal's TLS certificate {reason}: {advice}")
+        self.what = reason
 
 
 @implementer(IPolicyForHTTPS)
 class ExplainedTrust:
-    """Scrapy's TLS policy, whose failures say what is wrong with the certificate."""
+    """Scrapy's TLS policy, whose failures say what is wrong with the certificate.
 
-    def __init__(self, policy: Any) -> None:
+    Args:
+        excuses: whether a host may have any certificate.
+
+    Attributes:
+        excused: what is wrong with the certificates of such hosts, by host and port, as of the last connection.
+    """
+
+    def __init__(self, policy: Any, excuses: Callable[[str], bool] = lambda _: False) -> None:
         self.policy = policy
+        self.excuses = excuses
+        self.excused: LocalCache[tuple[str, int], str] = LocalCache(limit=10_000)
 
     def creatorForNetloc(self, hostname: bytes, port: int) -> ExplainedConnections:  # noqa: N802  # Twisted's name
-        return ExplainedConnections(self.policy.creatorForNetloc(hostname, port), hostname.decode("ascii"))
+        host = hostname.decode("ascii")
+        self.excused.pop((host, port), None)
+
+        def excuse(error: UntrustedCertificate) -> bool:
+            if self.excuses(host):
+                self.excused[host, port] = error.what
+            return self.excuses(host)
+
+        return ExplainedConnections(self.policy.creatorForNetloc(hostname, port), host, excuse)
 
 
 @implementer(IOpenSSLClientConnectionCreator)
 class ExplainedConnections:
     """Twisted's connections to a host, verified as it does: OpenSSL the chain, service_identity the host's name."""
 
-    def __init__(self, creator: Any, host: str) -> None:
+    def __init__(
+        self, creator: Any, host: str, excuse: Callable[[UntrustedCertificate], bool] = lambda _: False
+    ) -> None:
         self.creator = creator
         self.host = host
+        self.excuse = excuse
 
     def clientConnectionForTLS(self, protocol: TLSMemoryBIOProtocol) -> SSL.Connection:  # noqa: N802
         """Return a connection whose handshake fails with an `UntrustedCertificate`."""
@@ -178,6 +201,8 @@ class ExplainedConnections:
 
         def verify(_: SSL.Connection, certificate: X509, number: int, depth: int, is_trusted: int) -> bool:
             error = self._error(certificate, number, depth, is_trusted=bool(is_trusted))
+            if error and self.excuse(error):
+                return True
             if error:
                 error.expires = end(certificate) if depth == 0 else None
                 protocol.failVerification(Failure(error))  # type: ignore[no-untyped-call]

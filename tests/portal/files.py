@@ -539,6 +539,50 @@ def _redirect(asked: Asked) -> Reply:
     )
 
 
+# What a browser gets
+
+
+@at("/cookie.csv")
+def _cookie(asked: Asked) -> Reply:
+    """Answer with the file to those who bring the cookie that the first answer sets, and redirects itself to."""
+    if "seen=1" in asked.headers.get("cookie", ""):
+        return file(asked)
+    cookie = ("Set-Cookie", "seen=1; Path=/; HttpOnly")
+    return Reply(status=302, headers=[cookie, ("Location", asked.query.get("to", "/cookie.csv"))])
+
+
+@at("/refresh.csv")
+def _refresh(asked: Asked) -> Reply:
+    """Answer with a page whose header Refresh leads to ?to= (the file)."""
+    to = asked.query.get("to", "/ok.csv?refreshed")
+    return Reply(HTML, headers=[("Content-Type", "text/html"), ("Refresh", f"0; url={to}")])
+
+
+ERRORS = {
+    "/error-s3.csv": b"<?xml version='1.0'?><Error><Code>NoSuchKey</Code><Message>No such key.</Message></Error>",
+    "/error-soap.csv": b'<s:Envelope xmlns:s="s"><s:Body><s:Fault><faultstring>down</faultstring></s:Fault></s:Body>',
+    "/error-arcgis.csv": b'{"status": "Failed", "progressInPercent": 0}',
+}
+"""Error documents under HTTP 200, by their path."""
+
+
+@at(*ERRORS)
+def _errors(asked: Asked) -> Reply:
+    return Reply(ERRORS[asked.path], headers=[("Content-Type", "application/octet-stream")])
+
+
+@at("/garbage.csv", "/closes.csv")
+def _garbage(asked: Asked) -> Reply:
+    """Answer with what is not HTTP; with nothing."""
+    return Reply(bare=True, head=iter([b"\0\1 not http\r\n\r\n" if "garbage" in asked.path else b""]))
+
+
+@at("/wms-lower")
+def _wms_lower(asked: Asked) -> Reply:
+    """Answer to parameters whose names are in lower case alone."""
+    return _wms(asked) if "service=" in asked.path else xml(OGC_ERROR)
+
+
 @at("/etag/gone.csv")
 def _etag_gone(asked: Asked) -> Reply:
     """Answer with the file once, then with 404 and the same ETag."""

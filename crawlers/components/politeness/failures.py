@@ -50,6 +50,13 @@ _KINDS: tuple[tuple[type[Exception], str, str], ...] = (
     (IgnoreRequest, "ignored", "the request was dropped"),
 )
 
+_WORDS = {
+    "ParseError": "what came is not HTTP",
+    "ConnectionLost": "the host broke it off",
+    "ConnectionDone": "the host closed it before its answer was whole",
+}
+"""What Twisted's reasons mean."""
+
 FAILURES: tuple[type[Exception], ...] = (AnswerError, *(known for known, _, _ in _KINDS))
 """What a download may raise, besides bugs."""
 _MARKS = (b"not a robot", b"javascript is disabled", b"challenge-platform", b"captcha")
@@ -77,10 +84,25 @@ def from_error(error: BaseException | None, request: Request | None = None) -> A
         return AnswerError("too_large", "the answer is larger than DOWNLOAD_MAXSIZE when it is decompressed")
     for known, kind, sentence in _KINDS:
         if isinstance(error, known):
-            detail = str(error)
+            detail = _detail(error)
             return AnswerError(kind, f"{sentence} ({detail})" if detail else sentence)
     found = _of_address(error, request) if isinstance(error, ValueError) else None
     return found or AnswerError("bug", f"{type(error).__name__}: {error}")
+
+
+def _detail(error: Exception) -> str:
+    """Return what an error says, in words: Scrapy puts Twisted's reasons into it as objects."""
+    reasons = getattr(error.__cause__, "reasons", None)
+    if not reasons:
+        return str(error)
+    found = (_WORDS.get(type(each.value).__name__) or _said(each.value) for each in reasons)
+    return "; ".join(dict.fromkeys(filter(None, found)))
+
+
+def _said(error: BaseException) -> str:
+    """Return an error's own text; OpenSSL's are lists of library, function and reason."""
+    inner = error.args[0] if error.args else ""
+    return "; ".join(str(each[-1]) for each in inner) if isinstance(inner, list) else str(error).rstrip(".")
 
 
 def _of_address(error: ValueError, request: Request | None) -> AnswerError | None:

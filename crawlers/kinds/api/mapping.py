@@ -396,10 +396,13 @@ class _Values:
         path, dataset_id = f"resources[{position}].", self.names["dataset_id"]
         own = _text(self.value(declared.id, part, path, "id")) if declared.id else None
         found = self.found(declared.fields, part, {**self.names, "id": own}, path)
-        fields = Normaliser(found, self.flaws, path).read_all(RESOURCE)
+        normaliser = Normaliser(found, self.flaws, path)
+        fields = normaliser.read_all(RESOURCE)
         address = fields.get("download_url") or fields.get("url")
         format_, media_type = file_type(fields.get("format"), fields.get("media_type"), address)
         fields |= {"format": format_, "media_type": media_type}
+        if not address:
+            fields["stated_url"] = fields.get("stated_url") or normaliser.text("download_url", "url")
         return Resource(id=own or fields.get("url") or f"{dataset_id}-{position}", dataset_id=dataset_id, **fields)
 
 

@@ -290,6 +290,7 @@ def _resource(fields: Record, dataset_id: str) -> Resource:
         id=_resource_id(fields, dataset_id), dataset_id=dataset_id, document=fields.data, **_RESOURCE.read(fields)
     )
     resource.url, resource.access_url = url, resource.access_url or url
+    resource.stated_url = None if url else fields.text("url")
     resource.download_url = resource.download_url or (url if fields.text("url_type") == "upload" else None)
     return resource
 

@@ -162,6 +162,7 @@ def _resource(fields: LinkedRecord, dataset_id: str) -> Resource:
     url = download_url or access_url
     found = Resource(id="", dataset_id=dataset_id, url=url, document=fields.data, **_DISTRIBUTION.read(fields))
     found.access_url, found.download_url = access_url, download_url
+    found.stated_url = None if url else fields.text("downloadURL", "accessURL")
     format_, found.media_type = file_type(found.format, found.media_type, url)
     found.format = _protocol(fields) or format_
     return found

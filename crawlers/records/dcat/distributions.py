@@ -141,6 +141,7 @@ def _resource(node: Description, dataset_id: str) -> Resource:
     resource = Resource(id=_id(node, dataset_id, url), dataset_id=dataset_id, **found)
     resource.title = resource.title or _title(url, resource.format)
     if not url:
+        resource.stated_url = _stated_url(node)
         sentence = f"distribution {(resource.title or resource.id)[:_SHOWN]!r} has no address"
         node.flaw(sentence, "accessURL", "missing_value", resource.id)
     return resource
@@ -157,6 +158,13 @@ def _own_address(node: Description) -> str | None:
     if isinstance(node.term, Literal):
         return values.url(node.term.value)
     return values.url(node.term) if FOAF + "Document" in node.terms(TYPE) else None
+
+
+def _stated_url(node: Description) -> str | None:
+    """Return what stands where an address should."""
+    terms = in_order(node.terms(DCAT + "downloadURL", _ACCESS_URL))
+    given = (term.value if isinstance(term, Literal) else term for term in terms if not is_blank(term))
+    return next(filter(None, map(values.text, given)), None)
 
 
 def _id(node: Description, dataset_id: str, url: str | None) -> str:

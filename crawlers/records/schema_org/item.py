@@ -184,6 +184,7 @@ def _resource(fields: LinkedRecord, dataset_id: str) -> Resource:
     format_, media_type = file_type(fields.text("encodingFormat"), fields.text("fileFormat"), url)
     found = Resource(id="", dataset_id=dataset_id, url=url, document=fields.data, **_FILE.read(fields))
     found.access_url, found.download_url, found.format, found.media_type = access_url, download_url, format_, media_type
+    found.stated_url = None if url else fields.text("contentUrl", "url")
     return found
 
 

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 ValueType = Literal["text", "real", "integer", "list", "objects"]
 
 SHORT = 2_000  # characters of a name, an address, a title
+ADDRESS = 8_000  # characters of an address that may be asked for
 LONG = 20_000  # of a description, or of all titles of a dataset's resources
 MOST = 200  # keywords, places, languages ...
 _INTEGER = 2**63  # SQLite's end
@@ -52,6 +53,11 @@ def short(text: str | None) -> str | None:
     if not text:  # most of a dataset's fields
         return None
     return text if len(text) <= SHORT and text.isascii() and "\0" not in text else long(text[:SHORT])
+
+
+def address(text: str | None) -> str | None:
+    """Return an address as the index has it: with one character more than is asked for, if it is longer."""
+    return long(text[: ADDRESS + 1]) if text else None
 
 
 def name(agent: Agent | None) -> str | None:
@@ -135,7 +141,8 @@ _OF_PLACES = (
 _SHORT: Form = (("", "text", short, "{says}"),)
 _LIST: Form = (("", "list", _list, "{says}"),)
 FORMS: dict[str, Form] = {
-    **dict.fromkeys(("text", "code", "frequency", "moment", "duration", "stamp", "iri", "address"), _SHORT),
+    **dict.fromkeys(("text", "code", "frequency", "moment", "duration", "stamp", "iri"), _SHORT),
+    "address": (("", "text", address, "{says}"),),
     **dict.fromkeys(("addresses", "references", "labels", "languages"), _LIST),
     "markdown": (("", "text", long, "{says}"),),
     "license": (
