@@ -546,6 +546,51 @@ class Posting(Pages):
         return html(f"<form method=post action=/list>{hidden}{links(2 * page, 2 * page + 1)}{pager}</form>")
 
 
+class Buttons(Pages):
+    """A listing of three pages; a form's button leads to the next one, which must be posted."""
+
+    def reply(self, asked) -> Answer:
+        if asked.path != "/list":
+            return super().reply(asked)
+        page = int(parse_qs(asked.body.decode()).get("page", ["1"])[0])
+        hidden = f"<input type=hidden name=page value={page + 1}><input type=hidden name=token value=é>"
+        form = f"<form method=post action=/list>{hidden}<button>Next</button></form>" if page < 3 else ""
+        return html("<form action=/list><input name=q><button>Next</button></form>" + links(page, page + 3) + form)
+
+
+def test_a_button_that_posts_a_form_turns_the_page(harvest):
+    with Buttons() as site:
+        assert judged(harvest(site, "paging = { next = true }")) == ("complete", 6, [])
+
+
+GET = '<form action="/list"><input type=hidden name=page value={}>{}</form>'
+
+
+@pytest.mark.parametrize(
+    ("way", "control", "read"),
+    [
+        ("true", GET.format(2, "<button>Next</button>"), 3),
+        ("true", GET.format(2, "<input type=submit value='Page suivante'>"), 3),
+        ("true", '<form><button name=page value="1">1</button><button name=page value="2">2</button></form>', 3),
+        ('"Onward"', GET.format(2, "<input name=q value=a><button>Onward</button>").replace("q", "x"), 3),
+        ('{ css = "#on" }', GET.format(2, "<button id=on>x</button>"), 3),
+        ("true", f'<a rel=next href="{BASE.replace("://", "://www.")}/list?page=2">on</a>', 3),
+        ("true", f'<a rel=next href="{BASE.replace("https", "http")}/list?page=2">on</a>', 3),
+        ("true", '<a rel=next href="http://localhost:8080/list?page=2">on</a>', 3),
+        ("true", GET.format(2, "<input name=email><button>Next</button>"), 2),
+        ("true", GET.format(2, "<button>Next</button>").replace("/list", "/subscribe"), 2),
+        ("true", GET.format(2, "<button disabled>Next</button>"), 2),
+        ("true", '<a rel=next href="https://other.example/list?page=2">on</a>', 2),
+    ],
+)
+def test_a_button_of_a_form_or_another_spelling_of_the_host_leads_on(walked, way, control, read):
+    done = walked(
+        {"/list": links(1, 2, more=control), "/list?page=2": links(3), "/list?page=2&x=a": links(3)},
+        f"{{ next = {way} }}",
+    )
+    assert len(done.ids()) == read
+
+
 def test_the_number_of_page_2_turns_all_pages_of_forms(harvest):
     with Posting() as site:
         assert judged(harvest(site, 'paging = { postback = "2" }')) == ("complete", 10, [])
@@ -565,8 +610,6 @@ PRESSED = [
     "<button type=button onclick='more()'>Next</button>",
     '<div class=more><a href="javascript:void(0)" onclick="more()">Show more</a></div>',
     "<div role=button tabindex=0>Mehr laden</div>",
-    "<form method=post action=/list><input type=hidden name=page value=3><button>Next</button></form>",
-    '<form action=/list><input type=hidden name=page value=3><input type=submit value="Weiter »"></form>',
     "<table><tr><td colspan=2><button aria-label='Load more'><svg></svg></button></td></tr></table>",
     "<p>Showing 1 to 3</p><div><span>Loading...</span><button>Load more</button></div>",
     '<p class=pager><a href="/list">1</a> <b>2</b></p><script>x()</script><button>Load more</button>',

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections import Counter
 
 import pytest
 
+from crawlers import kind
 from tests.conftest import Crawl, options, scrapy
 from tests.site import Answer, Site, redirect
 
@@ -264,6 +266,56 @@ def test_rdf_of_another_dataset(harvest):
         crawl = harvest(site)
     assert judged(crawl) == ("complete", 2, [])
     assert {line["metadata_source"] for line in crawl.manifest} == {"html"}
+
+
+OWN = """@prefix ex: <https://a.org/ns#> . @prefix dct: <http://purl.org/dc/terms/> .
+<{url}> a ex:{type} ; ex:name "Chart {n}" ; ex:office [ ex:called "Port" ] ; dct:license <https://a.org/terms> ."""
+RULES = """[rdf]
+link = "RDF"
+class = "ex:Chart"
+prefixes = { ex = "https://a.org/ns#" }
+[rdf.fields]
+title = "ex:name"
+publisher = { each = "ex:office", name = "ex:called" }
+[fields]
+keywords = { css = "b" }
+"""
+
+
+def test_rdf_that_is_not_dcat_is_read_as_the_rules_say(harvest):
+    """1: as they say. 2: of another page. 3: of the page, in words that they do not say. 4: the file of page 1."""
+    page = '<p>Sea charts <b>sea</b> <a href="/rdf/{}">RDF</a></p>'
+    with Pages({"/list": links(1, 2, 3, 4)}) as site:
+        for n, (file, about, type_) in {
+            1: (1, 1, "Chart"),
+            2: (2, 9, "Chart"),
+            3: (3, 3, "Map"),
+            4: (1, 1, ""),
+        }.items():
+            site.pages[f"/d/{n}"] = page.format(file) + (f"<h1>Chart {n}</h1>" if n > 1 else "")
+            if type_:
+                text = OWN.format(url=f"{site.url}/d/{about}", type=type_, n=about)
+                site.pages[f"/rdf/{n}"] = Answer(text.encode(), headers={"Content-Type": "text/turtle"})
+        crawl = harvest(
+            site, "links = { css = 'li a', id = '/d/([0-9]+)' }", RULES, 'title = { css = "h1", required = false }'
+        )
+    assert judged(crawl) == ("complete", 4, [])
+    lines = {line["dataset_id"]: line for line in crawl.manifest}
+    documents = {n: json.loads((crawl.folder / line["metadata_file"]).read_text()) for n, line in lines.items()}
+    assert {n: line["metadata_source"] for n, line in lines.items()} == dict.fromkeys("234", "html") | {"1": "rdf+html"}
+    assert sorted(n for n, document in documents.items() if "rdf" in document) == ["1", "3"]
+    assert documents["3"]["rdf"]["https://a.org/ns#name"] == "Chart 3"
+    told = {flaw["dataset_id"]: flaw["error"].partition(": ")[0] for flaw in crawl.flaws}
+    assert told == {
+        "2": "the RDF that the page links to describes no dataset of this page",
+        "3": "the RDF of the page calls it no dataset, and is kept as it is",
+        "4": "the RDF that the page links to is that of another page, too",
+    }
+    item = kind.reader("rdf+html")(documents["1"], "rules", "1", "")
+    assert (item.title, item.publisher.name, item.keywords) == ("Chart 1", "Port", ["sea"]), "a document says how"
+    assert item.license.uri == "https://a.org/terms", "what the rules do not say is read as ever"
+    assert kind.triples(documents["1"], "rdf+html", "") is None, "exports take the item, which is DCAT"
+    assert kind.reader("html")(documents["3"], "rules", "3", "").license is None
 
 
 def test_rdf_that_fails_leaves_the_document_as_it_is(harvest):

@@ -154,7 +154,7 @@ def test_a_source_is_added_and_harvested_from_below(installed, folder):
     assert files(below) == {"README.md"}
     (below / "pages.toml").write_text("start = 1")
     read = installed.run(folder / "spiders", "crawl", "html", "-a", "rules=catalogues/pages.toml")
-    assert read.stderr.endswith(f"The rules {below}/pages.toml: start is neither a text nor a list of texts.\n")
+    assert read.stderr.endswith(f"The rules {below}/pages.toml: line 1: start is neither a text nor a list of texts.\n")
     assert re.search(r"town +complete +5 of 5 ", installed.run(below, "jobs").stdout)
     assert installed.run(folder, "report").returncode == 0
     assert (folder / "report.html").exists()

@@ -133,6 +133,28 @@ def test_a_broken_script_does_not_hide_the_next() -> None:
     assert names(of("{", DATASET)) == ["Rivers"]
 
 
+@pytest.mark.parametrize(
+    "fault",
+    ['"description": "He said "yes, no", today"}', '"keywords": ["a, b', '"description" "x"}', '"x": {"y": 1, '],
+)
+def test_what_stands_before_a_fault_is_used(fault: str) -> None:
+    flaws: list[str] = []
+    (found,) = read(script('{"@type": "Dataset", "name": "A, \\"B]", "creator": {"name": "C"}, ' + fault), flaws=flaws)
+    assert (found["name"], found["creator"], len(flaws)) == ('A, "B]', {"name": "C"}, 1)
+
+
+def test_entities_are_decoded_in_every_text() -> None:
+    given = {
+        "@type": "Dataset",
+        "name": "R&amp;D",
+        "keywords": "R&amp;D; caf&eacute;",
+        "creator": {"name": "A &#38; B"},
+    }
+    found = item(of(given | {"description": "<p>a &lt; b</p>", "url": "https://a.org/?a=1&copy=2&amp;b=3"})[0])
+    assert (found.title, found.keywords, found.contacts[0].name) == ("R&D", ["R&D", "café"], "A & B")
+    assert (found.description, found.landing_page) == ("a < b", "https://a.org/?a=1&copy=2&b=3")
+
+
 def test_references_lead_to_other_scripts_and_are_cut_where_they_return() -> None:
     office = {"@id": "https://a.org/o", "@type": "Organization", "name": "Office", "owns": {"@id": "https://a.org/d"}}
     (found,) = of({**DATASET, "@id": "https://a.org/d", "publisher": {"@id": "https://a.org/o"}}, office)

@@ -15,6 +15,7 @@ from resource import RUSAGE_CHILDREN, getrusage
 import pytest
 
 from crawlers.exceptions import RulesError
+from crawlers.kinds.dcat.rules import _EXAMPLES
 from crawlers.kinds.html.mapping import Page
 from crawlers.kinds.html.rules import FIELDS, MANY, RESOURCE_FIELDS, Paging, Rules, from_css, load, loads
 from tests.conftest import ROOT
@@ -24,6 +25,11 @@ START = 'start = "https://example.org/datasets"\n'
 LINKS = '[links]\ncss = "h2 a"\n'
 FIELD = '[fields]\ntitle = "h1"\n'
 LEAST = START + LINKS + FIELD
+
+
+def said(raised: pytest.ExceptionInfo[RulesError]) -> str:
+    """Return a mistake without the line that it is in."""
+    return re.sub(r"^line \d+: ", "", str(raised.value))
 
 
 def top(line: str) -> Rules:
@@ -102,10 +108,30 @@ def test_top(line, name, wanted):
     assert getattr(top(line), name) == wanted
 
 
-def test_rdf():
-    rdf = top('rdf = "a.rdf"').rdf
+OWN = """[rdf]
+class = "ex:Chart"
+prefixes = { ex = "https://a.org/ns#" }
+[rdf.fields]
+title = "ex:name"
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "css", "link"),
+    [
+        ('rdf = "a.rdf"', "a.rdf", None),
+        ('rdf = { css = "a.rdf", attr = "data-href" }', "a.rdf", None),
+        (OWN, None, None),
+        (OWN.replace("class", 'css = "a.rdf"\nclass'), "a.rdf", None),
+        (OWN.replace("class", 'link = "RDF"\nclass'), None, "RDF"),
+        ('[rdf]\nlink = "/d/{id}.rdf"', None, "/d/{id}.rdf"),
+    ],
+)
+def test_rdf(text, css, link):
+    rdf = loads(f'{START}links = {{ css = "h2 a" }}\n{text}').rdf
     assert rdf is not None
-    assert (rdf.css, rdf.many) == ("a.rdf", False)
+    assert (rdf.way and rdf.way.css, rdf.link) == (css, link)
+    assert (rdf.taught and rdf.taught.classes) == ({"https://a.org/ns#Chart"} if "class" in text else None)
 
 
 @pytest.mark.parametrize(
@@ -263,7 +289,7 @@ NO_WAY = "needs one of css, xpath, label and constant"
 def test_a_file_that_is_wrong(text, told):
     with pytest.raises(RulesError) as raised:
         loads(text)
-    assert str(raised.value) == told
+    assert said(raised) == told
 
 
 @pytest.mark.parametrize(
@@ -278,17 +304,21 @@ def test_a_file_that_is_wrong(text, told):
         ("rdf = true", 'rdf is neither a CSS selector nor a table such as { label = "Lizenz" }.'),
         ("rdf = {}", "rdf needs one of css, xpath, label and constant, and has 0."),
         ('rdf = { label = "RDF" }', 'rdf is found by css or xpath, rdf = "a.rdf": it is a link.'),
+        ('rdf = { css = "a", link = "RDF" }', 'rdf is found by css or xpath, rdf = "a.rdf": it is a link.'),
+        ("rdf = { link = 1 }", "rdf.link is neither what the link says nor an address with {id} or {url}."),
+        ("rdf = { class = [] }", "rdf says no class, no field and no resource: leave it out, or write [rdf.fields]."),
+        ('rdf = { class = "x" }', f"rdf.class is 'x', and must be a property or a path of them: {_EXAMPLES}."),
         ("paging = true", "paging is not a table."),
         ("extras = []", "extras is not a table."),
     ],
-)
+)  # fmt: skip
 def test_a_wrong_key(line, told):
     with pytest.raises(RulesError, match=exactly(told)):
         top(line)
 
 
 def exactly(told: str) -> str:
-    return f"^{re.escape(told)}$"
+    return rf"^(?:line \d+: )?{re.escape(told)}$"
 
 
 @pytest.mark.parametrize(
@@ -310,7 +340,7 @@ def exactly(told: str) -> str:
 def test_wrong_links(line, told):
     with pytest.raises(RulesError) as raised:
         links(line)
-    assert str(raised.value) == told
+    assert said(raised) == told
 
 
 @pytest.mark.parametrize(
@@ -339,7 +369,7 @@ def test_wrong_links(line, told):
 def test_wrong_paging(line, told):
     with pytest.raises(RulesError) as raised:
         paging(line)
-    assert str(raised.value) == told
+    assert said(raised) == told
 
 
 @pytest.mark.parametrize("way", ["postback = true", "sitemap = true"])
@@ -379,11 +409,11 @@ def test_ways_that_need_no_browser(way):
 def test_a_wrong_field(line, told):
     with pytest.raises(RulesError) as raised:
         field(line)
-    assert str(raised.value) == told
+    assert said(raised) == told
 
 
 def test_a_title_that_is_wrong():
-    with pytest.raises(RulesError, match=r"^fields\.title is neither a CSS selector nor a table"):
+    with pytest.raises(RulesError, match=r"^line 5: fields\.title is neither a CSS selector nor a table"):
         loads(f"{START}{LINKS}[fields]\ntitle = true")
 
 
@@ -399,7 +429,7 @@ def test_a_title_that_is_wrong():
 def test_wrong_resources(line, told):
     with pytest.raises(RulesError) as raised:
         resources(line)
-    assert str(raised.value) == told
+    assert said(raised) == told
 
 
 KEYS = """browser cookies encoding extras fields form hosts language links paging
@@ -426,6 +456,12 @@ rdf resources source start structured"""
             "button buttons first max_pages next numbers path patience postback query script scroll sitemap step wait",
         ),
         (f'{LEAST}[paging]\nnext = {{ text = "x" }}', "paging.next.text is unknown.", "css xpath"),
+        (
+            f'{LEAST}[rdf]\nklass = "a"',
+            "rdf.klass is unknown. Did you mean class?",
+            "attr class css fields link prefixes resources xpath",
+        ),
+        (f'{LEAST}[rdf.fields]\nclass = "a"', "rdf.fields.class is unknown.", None),
         (f'{LEAST}licence = "a"', "fields.licence is unknown. Did you mean license?", " ".join(sorted(FIELDS))),
         (
             f'{LEAST}license = {{ css = "a", regexp = "b" }}',
@@ -447,10 +483,23 @@ rdf resources source start structured"""
 def test_an_unknown_key(text, told, there):
     with pytest.raises(RulesError) as raised:
         loads(text)
-    said, _, names = str(raised.value).partition(" There are: ")
-    assert said == told
+    sentence, _, names = said(raised).partition(" There are: ")
+    assert sentence == told
     assert names.endswith(".")
     assert there is None or names == ", ".join(there.split()) + "."
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        (f"{LEAST}[paging]\nquery = 1", 7),
+        (f'{LEAST}[resources]\ncss = "a"\nurl = {{ regexp = "b" }}', 8),
+        (f"{START}hosts = [1]\n{LINKS}", 2),
+    ],
+)
+def test_a_mistake_names_its_line(text, line):
+    with pytest.raises(RulesError, match=f"^line {line}: "):
+        loads(text)
 
 
 # The file itself
@@ -509,7 +558,7 @@ def test_the_example_has_every_key_of_every_table():
     for table in tables:
         with pytest.raises(RulesError) as raised:
             table('css = "li"\nzzz = 1' if table is resources else "zzz = 1")
-        there = str(raised.value).partition("There are: ")[2].rstrip(".").split(", ")
+        there = said(raised).partition("There are: ")[2].rstrip(".").split(", ")
         assert there
         lacking = [name for name in there if name not in written and not re.search(rf"# .*\b{name}\b", text)]
         assert lacking == [], table.__name__
@@ -519,7 +568,7 @@ def test_the_example_has_every_key_of_a_field():
     text = EXAMPLE.read_text(encoding="utf-8")
     with pytest.raises(RulesError) as raised:
         field("license = { css = 'a', zzz = 1 }")
-    for name in str(raised.value).partition("There are: ")[2].rstrip(".").split(", "):
+    for name in said(raised).partition("There are: ")[2].rstrip(".").split(", "):
         assert re.search(rf"\b{name} = ", text), name
 
 
@@ -551,7 +600,7 @@ def test_the_commented_ways_of_the_example_are_ways():
 def test_mistakes_that_only_a_crawl_would_show(lines, told):
     with pytest.raises(RulesError) as raised:
         loads(f'{lines}\nstart = "https://a.org/"\nlinks = {{ css = "a" }}\n')
-    assert str(raised.value) == (told.replace("{page}", "1") if "mailto" in told else told)
+    assert said(raised) == (told.replace("{page}", "1") if "mailto" in told else told)
 
 
 # An XPath's time

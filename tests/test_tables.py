@@ -40,9 +40,11 @@ KEYS = {
     "records/file_types.csv": {"CSV", "GEOJSON"},
     "records/countries.csv": {"DE", "GB", "KR"},
     "records/formats.csv": {"text/turtle"},
+    "records/format_words.toml": {"en", "de", "ja"},
     "records/frequencies.toml": {"durations", "codes", "en", "de", "ja"},
     "records/languages.csv": {"en", "de", "ja"},
     "records/latitude_first.csv": {"4326", "6318"},
+    "records/license_words.toml": {"de", "fr", "ja"},
     "records/licenses.csv": {"cc-by", "odc-odbl"},
     "records/xml/iso_codes.csv": {"date", "role", "scope"},
     "records/xml/links.csv": {"function", "protocol", "ending", "archive"},
@@ -108,6 +110,13 @@ def test_each_word_stands_once_in_its_language():
                 if not words or len(words) != len({" ".join(word.split()) for word in words})
             ]
     assert wrong == []
+
+
+def test_values_are_known_in_every_language_that_labels_are():
+    """English says the licences' own names."""
+    labels = set(tomllib.loads(text("kinds/html/mapping/synonyms.toml")))
+    for name in ("format_words", "frequencies", "license_words", "no_license"):
+        assert labels - set(tomllib.loads(text(f"records/{name}.toml"))) - {"en"} == set(), name
 
 
 def test_each_row_has_what_the_header_names_and_stands_once():

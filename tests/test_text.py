@@ -103,6 +103,24 @@ def test_a_page_is_read_by_header_then_meta_then_its_bytes(codec, header, meta):
     assert paragraph(read) == (BULGARIAN, None)
 
 
+@pytest.mark.parametrize(
+    ("given", "codec", "other"),
+    [
+        ("Δημόσιες συμβάσεις του Δήμου Αθηναίων", "iso-8859-7", "iso-8859-1"),
+        ("Zażółć gęślą jaźń, ścieżki rowerowe w Łodzi", "iso-8859-2", "windows-1252"),
+        ("Marchés publics passés à l'été, liste des écoles", "iso-8859-1", "windows-1251"),
+        (BULGARIAN, "koi8-r", "windows-1251"),
+        ("Φόρος", "iso-8859-7", None),
+    ],
+)
+def test_bytes_decide_between_header_and_meta_and_the_contradiction_is_told(given, codec, other):
+    for header, meta in ((codec, other), (other, codec)) if other else (("iso-8859-1", codec),):
+        found, flaw = paragraph(page(given, codec, f"text/html; charset={header}", f"<meta charset={meta}>"))
+        assert found == given
+        assert flaw is not None
+        assert "contradict" in flaw
+
+
 def test_a_page_in_the_encoding_that_the_user_says():
     assert paragraph(page("Łódź", "iso-8859-2", "text/html; charset=iso-8859-1", encoding="iso-8859-2")) == (
         "Łódź",

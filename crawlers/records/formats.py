@@ -7,7 +7,7 @@ from functools import cache, lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from crawlers.records import values
-from crawlers.records.tables import csv_rows
+from crawlers.records.tables import csv_rows, toml_table
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -71,6 +71,8 @@ def _format(text: str) -> tuple[int, str] | None:
 
     >>> _format("GeoJSON"), _format("http://publications.europa.eu/resource/authority/file-type/CSV")
     ((0, 'GeoJSON'), (1, 'CSV'))
+    >>> _format("Excel-Datei"), _format("Fichier"), _format("shapefile")
+    ((0, 'XLS'), (0, 'Fichier'), (0, 'shapefile'))
     >>> _format("https://www.iana.org/assignments/media-types/application/json"), _format("application/vnd.ms-excel")
     ((2, 'JSON'), (2, 'XLS'))
     """
@@ -78,8 +80,11 @@ def _format(text: str) -> tuple[int, str] | None:
         rank, name = 1, _last_part(text)
     elif media := media_type(text):
         rank, name = 2, _of_media_type(media)
+    elif "://" in text:
+        rank, name = 3, _last_part(text)
     else:
-        rank, name = (3, _last_part(text)) if "://" in text else (0, values.text(text.strip().removeprefix(".")))
+        known = None if len(text) > _LONGEST_NAME or eu_file_type(text) else _in_words(text.lower())
+        rank, name = 0, known.code if known else values.text(text.strip().removeprefix("."))
     return (rank, name) if name else None
 
 
@@ -142,6 +147,8 @@ def format_of_address(url: str) -> str | None:
 
 
 _LONGEST_NAME = 100
+_AROUND = "around"
+_SIGNS = re.compile(r"[\W_]")
 AUTHORITY = "http://publications.europa.eu/resource/authority/file-type/"
 
 
@@ -167,6 +174,33 @@ def eu_file_type(name: str | None) -> FileType | None:
         return None
     name = name.strip().lower()
     return _by_name().get(name) or _by_name().get("".join(filter(str.isalnum, name)))
+
+
+def _in_words(name: str) -> FileType | None:
+    """Return the type of a format that is said in words of any language.
+
+    >>> [_in_words(each).code for each in ("csv-datei", "página web", "ملف csv", "arkusz excel")], _in_words("fil")
+    (['CSV', 'HTML', 'CSV', 'XLS'], None)
+    """
+    around, named = _words()
+    if (said := " ".join(_SIGNS.sub(" ", name).split())) in named:
+        return _by_name().get(named[said].lower())
+    rest = around.sub("", said).split()
+    return _by_name().get(" ".join(rest)) or _by_name().get("".join(rest))
+
+
+@cache
+def _words() -> tuple[re.Pattern[str], dict[str, str]]:
+    """Return what finds the words around a format's name, and the names that are words of a language, by their code."""
+    said = [
+        (key, " ".join(_SIGNS.sub(" ", word.lower()).split()))
+        for language in toml_table(__package__, "format_words.toml").values()
+        for key in language
+        for word in language[key]
+    ]
+    around = sorted({word for key, word in said if key == _AROUND}, key=len, reverse=True)
+    signs = r"(?<![^\W\d_])(?:{})(?![^\W\d_])".format("|".join(map(re.escape, around)))
+    return re.compile(signs), {word: key for key, word in said if key != _AROUND}
 
 
 @cache

@@ -59,6 +59,18 @@ _CREATIVE_COMMONS = re.compile(
     r"(-igo)?(?:-international|-unported|-generic)?(?:-public)?(?:-license)?"
 )
 
+_CREATIVE = re.compile(
+    "creative-commons?|クリエイティブ-?コモンズ|크리에이티브-커먼즈|知识共享|創用-?cc|المشاع-الإبداعي"
+)
+_ENGLISH = {
+    "license": "",
+    "international": "",
+    "attribution": "attribution",
+    "noncommercial": "noncommercial",
+    "sharealike": "sharealike",
+    "noderivatives": "noderivatives",
+}
+
 
 def license(id: str | None, url: str | None = None, title: str | None = None) -> License | None:  # noqa: A001, A002
     """Return the licence by its SPDX identifier if one of its three names is known, else as the source gives it.
@@ -154,13 +166,39 @@ def _authority(name: str) -> str:
 
 
 def _creative_commons(key: str) -> str:
-    """Return ``cc-by-sa-4.0`` for ``creative-commons-attribution-share-alike-4.0-international``."""
-    found = _CREATIVE_COMMONS.fullmatch(key)
+    """Return ``cc-by-sa-4.0`` for ``creative-commons-attribution-share-alike-4.0-international``, in any language.
+
+    >>> _creative_commons(_key("Creative Commons Namensnennung - Nicht kommerziell 4.0 International"))
+    'cc-by-nc-4.0'
+    >>> _creative_commons(_key("Licencia Creative Commons Reconocimiento-CompartirIgual 3.0 Internacional"))
+    'cc-by-sa-3.0'
+    >>> _creative_commons(_key("クリエイティブ・コモンズ 表示 4.0 国際")), _creative_commons(_key("表示 4.0"))
+    ('cc-by-4.0', '')
+    """
+    found = _CREATIVE_COMMONS.fullmatch(_in_english(key))
     if not found:
         return ""
     commercial, derived, igo, version, also_igo = found.groups()
     rest = "" if not derived else "sa" if "share" in derived else "nd"
     return "-".join(filter(None, ("cc-by", commercial and "nc", rest, version, (igo or also_igo) and "igo")))
+
+
+def _in_english(key: str) -> str:
+    """Return the key of a Creative Commons licence in English."""
+    if not _CREATIVE.search(key):
+        return key
+    pattern, english = _licence_words()
+    said = pattern.sub(lambda found: english[found[0]], _CREATIVE.sub("", key))
+    return "-".join(["creative-commons", *filter(None, said.split("-"))])
+
+
+@cache
+def _licence_words() -> tuple[re.Pattern[str], dict[str, str]]:
+    """Return what finds a word of a licence's name in any language, and what it is in English."""
+    languages = toml_table(__package__, "license_words.toml").values()
+    english = {_key(word): _ENGLISH[part] for each in languages for part in each for word in each[part]}
+    longest = "|".join(map(re.escape, sorted(english, key=len, reverse=True)))
+    return re.compile(rf"(?<!\w)(?:{longest})(?!\w)"), english
 
 
 @lru_cache(maxsize=1024)

@@ -1,7 +1,8 @@
 """Bytes as the text that their publisher wrote, whatever the labels on them say.
 
 Text that is UTF-8 nearly all through is UTF-8: text of another encoding is that only by chance. Labels come next, the
-first that fits, then detection. A text that fits no encoding is decoded with replacements, and reported as a flaw.
+first that fits; the bytes decide between those that contradict each other. Then comes detection. A text that fits no
+encoding is decoded with replacements, and reported as a flaw.
 """
 
 from __future__ import annotations
@@ -113,7 +114,7 @@ def decoded(body: bytes, *labels: str | None, given: str | None = None, is_utf8:
         if read := _surely_utf8(body) if _MANY_BYTES.fullmatch(name) else _as_utf8(body):
             return read
         if read := _strictly(body, widened(name)):
-            return read
+            return _agreed(body, read, known)
     found = _as_utf8(body) or _detected(body, "the declared one" if known else "declared")
     return found or _damaged(body, codec(given) or next(iter(known), UTF8))
 
@@ -170,6 +171,27 @@ def _is_no_chance(characters: list[str]) -> bool:
     return is_alike or len(characters) >= _PLENTY
 
 
+def _agreed(body: bytes, read: Text, names: list[str]) -> Text:
+    r"""Return the text by the label that the bytes fit best, if another one reads another text: that is a flaw.
+
+    Where the bytes don't tell, the last label counts: it is its author's; the first may be a server's for all it has.
+
+    >>> greek = "Δημόσιες συμβάσεις του Δήμου".encode("iso8859-7")
+    >>> decoded(greek, "iso-8859-1", "iso-8859-7").text, decoded(greek, "iso-8859-7", "iso-8859-1").text
+    ('Δημόσιες συμβάσεις του Δήμου', 'Δημόσιες συμβάσεις του Δήμου')
+    >>> decoded("Φόρος".encode("iso8859-7"), "iso-8859-1", "iso-8859-7")[:2]
+    ('Φόρος', 'iso8859-7')
+    """
+    others = {name: other for name in names if (other := _strictly(body, widened(name))) and other.text != read.text}
+    if not others:
+        return read
+    found = {each.encoding: each for each in (read, *others.values())}
+    likely = [name for name in _likeliest(_sample(body), *found) if name in found]
+    best = found[likely[0]] if len(likely) == 1 else [*found.values()][-1]
+    said = " and ".join(dict.fromkeys(names))
+    return best._replace(flaw=f"Its labels contradict each other ({said}): it was read as {best.encoding}.")
+
+
 def _damaged(body: bytes, name: str) -> Text:
     text = body.decode(widened(name), "replace")
     return Text(text, name, f"Some of it is not in its encoding ({name}): U+FFFD stands for what can't be read.")
@@ -181,9 +203,7 @@ def _detected(body: bytes, what: str) -> Text | None:
     Args:
         what: what its encoding is not, for that sentence.
     """
-    texts = (found[0] for found in _BETWEEN.finditer(body[: 16 * _SAMPLE]))
-    sample = b" ".join(part for part in texts if not part.isascii())[:_SAMPLE]
-    sample = sample[: sample.rfind(b" ") if len(sample) == _SAMPLE else None]
+    sample = _sample(body)
     is_enough = len(sample.translate(None, _ASCII)) >= _ENOUGH
     name = _likely(sample)
     if name is None or (not is_enough and _MANY_BYTES.fullmatch(name)):
@@ -194,12 +214,24 @@ def _detected(body: bytes, what: str) -> Text | None:
     return read._replace(flaw=f"Its encoding is not {what}, and was guessed ({read.encoding}): set `encoding`.")
 
 
+def _sample(body: bytes) -> bytes:
+    """Return texts between tags that are not ASCII."""
+    texts = (found[0] for found in _BETWEEN.finditer(body[: 16 * _SAMPLE]))
+    sample = b" ".join(part for part in texts if not part.isascii())[:_SAMPLE]
+    return sample[: sample.rfind(b" ") if len(sample) == _SAMPLE else None]
+
+
 def _likely(sample: bytes, *among: str) -> str | None:
     """Return the encoding that bytes suggest, of these or of all; the first one if it is as likely as the best."""
+    names = _likeliest(sample, *among)
+    return _LATIN_ALPHABETS[0] if _LATIN_ALPHABETS[0] in names else next(iter(names), None)
+
+
+def _likeliest(sample: bytes, *among: str) -> list[str]:
+    """Return the encodings that are equally likely, of these or of all."""
     found = [*from_bytes(sample, cp_isolation=[*among])]
     equal = [one for one in found if (one.chaos, one.coherence) == (found[0].chaos, found[0].coherence)]
-    names = [codec(name) for one in equal for name in one.could_be_from_charset]
-    return _LATIN_ALPHABETS[0] if _LATIN_ALPHABETS[0] in names else next(iter(names), None)
+    return [name for one in equal for each in one.could_be_from_charset if (name := codec(each))]
 
 
 def _is_latin(text: str) -> bool:

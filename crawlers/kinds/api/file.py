@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import re
-from dataclasses import MISSING, fields
 from functools import cache
 from importlib import resources
 from operator import attrgetter
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar, get_args, get_type_hints
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar, get_args, get_type_hints
 from urllib.parse import parse_qsl, urlsplit
 
 from crawlers.exceptions import RulesError, hint
@@ -35,11 +34,12 @@ from crawlers.kinds.api.declaration import (
 from crawlers.kinds.api.expressions import Expression, Template, expression, is_template, template
 from crawlers.records import toml
 from crawlers.records.addresses import host
+from crawlers.records.toml import Readers
 from crawlers.records.values import url
 from crawlers.safety.redact import redact
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator, Mapping
+    from collections.abc import Collection, Mapping
     from importlib.resources.abc import Traversable
 
     from crawlers.kinds.api.declaration import Filler, Sought, Value, Values
@@ -155,15 +155,11 @@ def loads(text: str, name: str) -> Declaration:
     Raises:
         RulesError: it is not TOML, a key is unknown, or a value is not what the key takes.
     """
-    try:
+    with toml.located(text):
         _check_name(name)
         file = Table(toml.table(text).left)
         found = _declaration(file, text, name)
         file.end()
-    except RulesError as error:  # begins with a key: its line is named, too
-        key = re.match(r"([\w.\[\]-]+)", str(error))
-        line = _line(key[1], text) if key else None
-        raise RulesError(f"line {line}: {error}" if line else str(error)) from None
     return found
 
 
@@ -172,23 +168,6 @@ def _check_name(name: str) -> None:
         raise RulesError(f"the file's name {name[:80]!r} is not of small letters, digits and hyphens.")
     if any(name in kind.readers for kind in registered().values()):
         raise RulesError(f"the file's name {name!r} is that of records of another kind; rename the file.")
-
-
-def _line(key: str, text: str) -> int | None:
-    r"""
-    >>> _line("list.paging.kind", 'title = "kind"\n[list]\nurl = "a"\n[list.paging]\nkind = "none"')
-    5
-    """
-    path, header = re.sub(r"\[[0-9]+\]", "", key).split("."), ""
-    best: tuple[int, int] | None = None
-    for number, line in enumerate(text.splitlines(), start=1):
-        if table := re.match(r"\s*\[\[?\s*([^\]]{1,200}?)\s*\]", line):
-            header = table[1]
-        name = re.match(r"\s*\"?([\w.-]{1,200})\"?\s*=", line)
-        here = [*filter(None, header.split(".")), *([name[1]] if name else [])]
-        if (name or table) and here == path[: len(here)] and (best is None or len(here) > best[0]):
-            best = len(here), number
-    return best[1] if best else None
 
 
 # What a file has
@@ -444,47 +423,20 @@ class Table(toml.Table):
         language: the one that ``lang()`` prefers.
     """
 
+    readers: ClassVar[Readers] = toml.Table.readers | {
+        "Expression": lambda table, key, _: table.expression(key),
+        "Sought": lambda table, key, _: table.sought(key),
+        "Template": lambda table, key, known: table.address(key, known),
+        "Filler": lambda table, key, known: table.filler(key, known),
+    }
+    known: ClassVar[Collection[str]] = PORTAL
+
     def __init__(self, content: Mapping[str, Any], path: str = "", language: str = "en") -> None:
         super().__init__(content, path)
         self.language = language
 
-    def table(self, key: str) -> Table | None:
-        found = super().table(key)
-        return None if found is None else Table(found.left, found.path, self.language)
-
-    def part(self, key: str, read: Callable[[Table], T]) -> T | None:
-        """Return what is read of a table; ``None`` if there is none."""
-        found = self.table(key)
-        return None if found is None else read(found)
-
-    def required(self, key: str) -> Table:
-        found = self.table(key)
-        if found is None:
-            raise RulesError(f"[{self.name(key)}] is missing.")
-        return found
-
-    def tables(self, key: str) -> Iterator[Table]:
-        value = [] if key not in self.left else self.value(key)
-        found = [value] if isinstance(value, dict) else value
-        if not isinstance(found, list) or not all(isinstance(one, dict) for one in found):
-            raise RulesError(f"{key} is not a table: write [[{key}]].")
-        yield from (Table(one, f"{key}[{place}]", self.language) for place, one in enumerate(found))
-
-    def read(self, kind: type[T], known: Collection[str] = PORTAL, /, **given: Any) -> T:
-        """Return what the whole table says as a dataclass: each field is a key, and its type says what that takes.
-
-        Args:
-            known: the names that its templates may have.
-            given: the fields that were read otherwise.
-        """
-        for field in fields(kind):  # type: ignore[arg-type]
-            name = field.name
-            if name not in given and name in self.left:
-                given[name] = _READERS[str(field.type).removesuffix(" | None")](self, name, known)
-            elif name not in given:
-                given[name] = self.needed(name) if field.default is MISSING else self.value(name) or field.default
-        self.end()
-        return kind(**given)
+    def inner(self, content: Mapping[str, Any], path: str) -> Self:
+        return type(self)(content, path, self.language)
 
     def text(self, key: str) -> str | None:
         """Return a text; ``None`` if there is none.
@@ -496,19 +448,6 @@ class Table(toml.Table):
         if is_given and text is None:
             raise RulesError(f"{self.name(key)} is empty: write a value, or leave it out.")
         return text
-
-    def needed(self, key: str) -> str:
-        text = self.text(key)
-        if text is None:
-            raise RulesError(f"{self.name(key)} is missing.")
-        return text
-
-    def choice(self, key: str, names: Collection[str]) -> str | None:
-        value = self.text(key)
-        if value is not None and value not in names:
-            message = f"{self.name(key)} is {value!r}, and must be one of {', '.join(names)}.{hint(value, names)}"
-            raise RulesError(message)
-        return value
 
     def template(self, key: str, known: Collection[str]) -> Template:
         found = template(self.needed(key), self.name(key), known)
@@ -545,19 +484,6 @@ class Table(toml.Table):
     def fields(self, names: Collection[str], known: Collection[str]) -> dict[str, Filler]:
         self.asked += names
         return {name: self.filler(name, known) for name in list(self.left) if name in names}
-
-
-_READERS: dict[str, Callable[[Table, str, Collection[str]], Any]] = {
-    "str": lambda table, key, _: table.needed(key),
-    "int": lambda table, key, _: table.number(key, 1, 1),
-    "bool": lambda table, key, _: table.typed(key, bool, False),
-    "tuple[str, ...]": lambda table, key, _: table.texts(key),
-    "Expression": lambda table, key, _: table.expression(key),
-    "Sought": lambda table, key, _: table.sought(key),
-    "Template": lambda table, key, known: table.address(key, known),
-    "Filler": lambda table, key, known: table.filler(key, known),
-}
-"""What reads a key that is there, by the type of its field."""
 
 
 def address(text: str, where: str, known: Collection[str]) -> Template:

@@ -56,7 +56,7 @@ def _translated(rules: RDFRules, document: Document, source: str, name: str, met
 def triples(document: Document, _: str) -> tuple[Graph, str] | None:
     """Return the description that a document has, and the dataset's name there; that of a page may have none."""
     found = document.get("rdf") if "fields" in document else document
-    if not isinstance(found, dict):
+    if not isinstance(found, dict) or "rdf_by" in document:  # which is not DCAT
         return None
     subject = str(found.get("@id") or "_:dataset")
     return graph_of(found | {"@id": subject}), subject

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import re
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, lru_cache
 from hashlib import sha256
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from crawlers.exceptions import RulesError, hint
 from crawlers.fields import specs
@@ -18,12 +19,12 @@ from crawlers.records.dcat.description import in_order
 from crawlers.records.dcat.details import RELATIONS
 from crawlers.records.rdf.dcat_context import PREFIXES
 from crawlers.records.rdf.terms import DC, DCAT, DCT, PROV, SCHEMA, SCHEMA_HTTPS, WDRS, iris
+from crawlers.records.toml import Table
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 
     from crawlers.records.rdf.terms import Graph, Node, Term
-    from crawlers.records.toml import Table
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,6 +64,11 @@ class RDFRules:
     def digest(self) -> str:
         """A job that was begun with other rules can't be resumed."""
         return sha256(self.text.encode()).hexdigest()
+
+    @property
+    def says(self) -> bool:
+        """Whether they say anything."""
+        return bool(self.classes or self.fields or self.agents or self.resources.each or self.resources.fields)
 
     @cached_property
     def inverse(self) -> frozenset[str]:
@@ -110,6 +116,8 @@ ADDRESSES = frozenset(
 )
 """The properties that say where a file is; one that the rules find and that has none of these is at its own IRI."""
 
+KEYS = ("class", "prefixes", "fields", "resources")
+"""The keys of ``[rdf]``."""
 PREFIX = "rdf:"
 """What the ``metadata_source`` of records begins with that such rules mapped; the file's name follows."""
 _FOLDER = "catalogues"
@@ -157,27 +165,51 @@ def loads(text: str, name: str) -> RDFRules:
     Raises:
         RulesError: it is not TOML, a key is unknown, or a value is not what the key takes.
     """
-    file = toml.table(text)
-    table = file.table("rdf")
-    if table is None:
-        raise RulesError("[rdf] is missing: write the class of the datasets there, and [rdf.fields].")
+    with toml.located(text):
+        file = toml.table(text)
+        table = file.table("rdf")
+        if table is None:
+            raise RulesError("[rdf] is missing: write the class of the datasets there, and [rdf.fields].")
+        found = _stated(table, name, text)
+        table.end()
+        file.end()
+        if not found.says:
+            raise RulesError("[rdf] is empty: it needs class, [rdf.fields] or [rdf.resources].")
+    return found
+
+
+def stated(content: Mapping[str, Any]) -> RDFRules:
+    """Return the rules that stand in another file's ``[rdf]``, or in a document that they were used for.
+
+    Args:
+        content: the table as TOML has it, without other keys.
+
+    Raises:
+        RulesError: a key is unknown, or a value is not what the key takes.
+    """
+    return _of_text(json.dumps(content, ensure_ascii=False, default=str))
+
+
+@lru_cache(maxsize=16)
+def _of_text(text: str) -> RDFRules:
+    table = Table(json.loads(text), "rdf")
+    found = _stated(table, "", text)
+    table.end()
+    return found
+
+
+def _stated(table: Table, name: str, text: str) -> RDFRules:
     prefixes = {**_PREFIXES, **_prefixes(table.table("prefixes"))}
-    classes = frozenset(each for text in table.texts("class") for each in _class(text, prefixes))
     fields = table.table("fields")
     agents = {key: _agents(fields, key, prefixes) for key in AGENTS if fields and key in fields.left}
-    found = RDFRules(
+    return RDFRules(
         name=name,
         text=text,
-        classes=classes,
+        classes=frozenset(each for text in table.texts("class") for each in _class(text, prefixes)),
         agents=agents,
         fields=_fields(fields, DATASET_FIELDS, prefixes, AGENTS),
         resources=_resources(table.table("resources"), prefixes),
     )
-    table.end()
-    file.end()
-    if not (classes or found.fields or agents or found.resources.each or found.resources.fields):
-        raise RulesError("[rdf] is empty: it needs class, [rdf.fields] or [rdf.resources].")
-    return found
 
 
 def _prefixes(table: Table | None) -> dict[str, str]:
@@ -218,8 +250,7 @@ def _ways(table: Table, key: str, prefixes: Mapping[str, str]) -> Ways:
 def _agents(table: Table, key: str, prefixes: Mapping[str, str]) -> Parts:
     if not isinstance(table.left[key], dict):
         return Parts(each=_ways(table, key, prefixes))
-    own = table.table(key)
-    assert own is not None  # noqa: S101  # it is a table
+    own = table.required(key)
     each = _ways(own, "each", prefixes) if "each" in own.left else ()
     fields = _fields(own, AGENT_FIELDS, prefixes, ["each"])
     if not fields and not each:

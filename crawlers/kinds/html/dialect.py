@@ -15,7 +15,7 @@ from w3lib.url import canonicalize_url, safe_url_string
 from crawlers.exceptions import AnswerError
 from crawlers.kinds.html import forms, paging, unread, words
 from crawlers.kinds.html.answer import page_of
-from crawlers.kinds.html.links import dataset_links, follow_links, foreign
+from crawlers.kinds.html.links import at_home, dataset_links, follow_links, foreign
 from crawlers.kinds.html.pages import GONE, GonePages
 from crawlers.kinds.html.paging import counted, is_index_of, letters
 from crawlers.kinds.html.totals import printed, total
@@ -134,6 +134,7 @@ def following(page: Page, rules: Rules, after: Ask) -> Ask | None:
     if not way.is_promised:
         return None
     found = next(filter(None, promised(page, way, after)), None)
+    found = found and replace(found, url=at_home(found.url, page.url))
     if found or not rules.form or way.kind != "next":
         return found
     return next(promised(page, replace(way, kind="postback"), after), None)  # what a form brought may go on by another
@@ -153,6 +154,8 @@ def promised(page: Page, way: Paging, after: Ask) -> Iterator[Ask | None]:
         yield after.to(forms.turned(page, choice, after.number)) if choice else None
         link = paging.cursor_link(page, after.link_text) if after.link_text or after.number == 2 else None
         yield after.at(page, link.address, link.text) if link else None
+    if way.kind != "postback":
+        yield after.to(forms.pressed(page, way, number))
 
 
 # Pages that a browser turns

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from hashlib import sha256
 from itertools import islice, pairwise
 from typing import TYPE_CHECKING, Any
-from urllib.parse import unquote
+from urllib.parse import unquote, urlsplit
 
 from crawlers.exceptions import AnswerError
 from crawlers.kinds.html import words
@@ -53,6 +53,11 @@ _CONTROLS = (
     " or self::input[@type='submit' or @type='image' or @type='SUBMIT'] or self::button[not(@type) or @type='submit']]"
 )
 _MOST_FORMS = 20  # of a page
+FILLED_IN = (
+    ".//textarea | .//select"
+    " | .//input[not(@type='hidden' or @type='submit' or @type='button' or @type='image' or @type='reset')]"
+)
+"""What people fill in in a form."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -246,6 +251,28 @@ def postback(page: Page, paging: Paging, number: int) -> Form | None:
     return None if control is None else _posted(page, control)
 
 
+def pressed(page: Page, paging: Paging, number: int) -> Form | None:
+    """Return what a form sends whose button turns the page; ``None`` if there is none.
+
+    It is the button that ``paging.text`` or ``paging.xpath`` names, else one with the number or "next" in a form that
+    leads to the page's own path and has nothing to fill in.
+    """
+    if paging.xpath is not None or paging.text is not None:
+        control = _chosen(page, paging, number)
+        return _posted(page, control) if control and not control.target else None
+    buttons = [each for each in _controls(page, page.root) if not each.target and _is_of_pager(page, each.element)]
+    control = _turning(buttons, number)
+    return _posted(page, control) if control else None
+
+
+def _is_of_pager(page: Page, button: Any) -> bool:
+    form = next(button.iterancestors("form"), None)
+    if form is None or page.find(FILLED_IN, form, limit=1):
+        return False
+    action = page.absolute(_attribute(form, button, "action")) or page.url
+    return urlsplit(action).path == urlsplit(page.url).path
+
+
 def posted_pages(page: Page) -> list[int]:
     """Return the numbers of the pages that a pager of forms leads to.
 
@@ -282,6 +309,11 @@ def _chosen(page: Page, paging: Paging, number: int) -> _Control | None:
         only = controls[0]  # if its text says nothing about where it leads, the selector decides
         if only.number is None and not only.is_dots and not only.leads_back:
             return only
+    return _turning(controls, number)
+
+
+def _turning(controls: Sequence[_Control], number: int) -> _Control | None:
+    """Return the control that turns to the page with this number from the page before it."""
     rows = _rows(controls)
     return (
         next((part for row in rows for part in row.controls if part.number == number), None)

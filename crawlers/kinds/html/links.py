@@ -19,12 +19,15 @@ from crawlers.safety import bounds
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
+    from urllib.parse import SplitResult
 
     from crawlers.kinds.html.rules import Rules
     from crawlers.records.html_page import Page
 
 
 _PORTS = {"http": 80, "https": 443}
+_LOOPBACK = "localhost"
+_LOOPBACKS = frozenset((_LOOPBACK, "127.0.0.1", "::1"))
 _SESSION = re.compile(
     r"phpsessid|j?session_?id|aspsessionid\w*|asp\.net_sessionid|cfid|cftoken|zenid|osc?sid|utm_\w+"
     r"|fbclid|gclid|dclid|msclkid|mc_[ce]id|_ga|_gl",
@@ -124,6 +127,33 @@ def canonical(url: str, drop: Iterable[str] = (), encoding: str = "utf-8") -> st
     host = f"[{name}]" if ":" in name else _ascii(name)
     host = host if parts.port in (None, _PORTS.get(scheme)) else f"{host}:{parts.port}"
     return urlunsplit((scheme, host, _without_dots(_written(path, "utf-8")) or "/", _written(query, encoding), ""))
+
+
+def at_home(url: str, here: str) -> str:
+    """Return an address of a page's own host as the page's own spells it: www, http or https, ``localhost``.
+
+    What a proxy stands before calls itself ``localhost``.
+
+    Args:
+        here: the page's own address.
+
+    >>> at_home("http://www.a.org/l?p=2", "https://a.org/l"), at_home("http://localhost:80/l?p=2", "https://a.org/l")
+    ('https://a.org/l?p=2', 'https://a.org/l?p=2')
+    >>> at_home("http://localhost:81/l", "http://127.0.0.1:81/"), at_home("http://localhost:81/l", "http://127.0.0.1:80/")
+    ('http://127.0.0.1:81/l', 'http://localhost:81/l')
+    >>> at_home("https://b.a.org/l", "https://a.org/l"), at_home("https://a.org:81/l", "https://a.org/l")
+    ('https://b.a.org/l', 'https://a.org:81/l')
+    """
+    there, own = urlsplit(url), urlsplit(here)
+    (name, port), (own_name, own_port) = _place(there), _place(own)
+    is_own = (name, port) == (own_name, own_port) or (name == _LOOPBACK != own_name)
+    return urlunsplit(there._replace(scheme=own.scheme, netloc=own.netloc)) if is_own else url
+
+
+def _place(parts: SplitResult) -> tuple[str, int | None]:
+    """Return a host without what makes no difference, and its port, if that is no usual one."""
+    name = (parts.hostname or "").removeprefix("www.")
+    return _LOOPBACK if name in _LOOPBACKS else name, None if parts.port in _PORTS.values() else parts.port
 
 
 @lru_cache(maxsize=1024)

@@ -7,20 +7,23 @@ import re
 from contextlib import closing
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import islice
 from typing import TYPE_CHECKING, Any
-from urllib.parse import unquote, urlsplit
+from urllib.parse import quote, unquote, urlsplit
 
 from scrapy import Request
 
 from crawlers.components.politeness import failures
 from crawlers.exceptions import AnswerError
 from crawlers.kinds.dcat.answer import read
+from crawlers.kinds.dcat.page import RDFPage
+from crawlers.kinds.dcat.translation import TaughtPage
 from crawlers.kinds.html.answer import page_of
 from crawlers.kinds.html.links import canonical, chosen, has_no_id
 from crawlers.kinds.html.links import dataset_id as identify
 from crawlers.kinds.html.mapping import dataset, document, missing
+from crawlers.kinds.html.paging import anchors, best
 from crawlers.listing.confirmation import Confirmation, Fate
 from crawlers.listing.crawl import in_turns
 from crawlers.listing.withdrawals import CONTROLS
@@ -36,7 +39,7 @@ if TYPE_CHECKING:
 
     from crawlers.items import Dataset
     from crawlers.kinds.html.links import Link
-    from crawlers.kinds.html.rules import Rules
+    from crawlers.kinds.html.rules import PageRDF, Rules
     from crawlers.listing.crawl import Crawl
     from crawlers.listing.withdrawals import Withdrawals
     from crawlers.records.html_page import Page
@@ -44,6 +47,7 @@ if TYPE_CHECKING:
     from crawlers.store.index import Held
 
 
+_SEVERAL = 2
 _MOST = 10_000  # datasets of one file that are searched for the page's own
 GONE = (404, 410)
 SOURCES = ("html", "schema_org", "rdf", "schema_org+html", "rdf+html")
@@ -133,6 +137,8 @@ class DatasetPages:
             about["validator"] = ""  # it would be the page's, not its RDF's
             yield self.linked_rdf.request(link, about)
         else:
+            if link and self.site.rdf:
+                add_flaw(found, "the RDF that the page links to is that of another page, too")
             yield from self.items(response.request, **about)
 
     def read(self, response: Response, dataset_id: str) -> tuple[dict[str, Any], str | None]:
@@ -147,7 +153,7 @@ class DatasetPages:
         found = document(page, self.site)
         found["fields"] |= self.own(page)
         needs_rdf = self.site.rdf or found.keys().isdisjoint(("schema_org", "rdf"))
-        return found, rdf_link(page, self.site) if needs_rdf else None
+        return found, rdf_link(page, self.site, dataset_id) if needs_rdf else None
 
     def _is_elsewhere(self, response: Response, dataset_id: str) -> bool:
         """Return whether a redirect led to the listing, to no dataset's address, or to another dataset's page."""
@@ -222,13 +228,24 @@ def validator(response: Response, modified: str | None) -> str:
 # The RDF that a dataset's page links to
 
 
-def rdf_link(page: Page, rules: Rules) -> str | None:
-    """Return the address of the page's RDF: the rule's, else that of ``<link rel="alternate">``."""
-    if rules.rdf and rules.rdf.xpath:
-        name = rules.rdf.attr or "href"
-        given = (each if isinstance(each, str) else each.get(name) or "" for each in page.find(rules.rdf.xpath))
+def rdf_link(page: Page, rules: Rules, dataset_id: str | None = None) -> str | None:
+    """Return the address of the page's RDF: the rule's, else that of ``<link rel="alternate">``.
+
+    Args:
+        dataset_id: the dataset's, for an address that has it in it.
+    """
+    asked = rules.rdf
+    if asked and asked.way:
+        name = asked.way.attr or "href"
+        given = (each if isinstance(each, str) else each.get(name) or "" for each in page.find(str(asked.way.xpath)))
         return next(filter(None, map(page.absolute, given)), None)
-    if not rules.structured:
+    if asked and asked.link:
+        if "{id}" in asked.link or "{url}" in asked.link:
+            written = asked.link.replace("{url}", page.url.partition("#")[0])
+            return page.absolute(written.replace("{id}", quote(dataset_id or identify(canonical(page.url), rules))))
+        found = best(anchors(page, page.root), asked.link)
+        return str(found.address) if found else None
+    if not rules.structured and not asked:
         return None
     offered: dict[Any, str] = {}
     for element in page.find("//link[@href and @type and contains(concat(' ', @rel, ' '), ' alternate ')]"):
@@ -268,17 +285,13 @@ class LinkedRDF:
         )
 
     async def parse_rdf(self, response: Response, **about: Any) -> AsyncIterator[Dataset]:
-        most, of_many = self.crawl.crawler.settings.getint("JSON_MAXSIZE"), bool(self.site.rdf)
+        most = self.crawl.crawler.settings.getint("JSON_MAXSIZE")
         try:
-            found = await description(
-                response, about["found"], source=self.crawl.source, most_json=most, of_many=of_many
-            )
+            await describe(response, about["found"], self.site.rdf, source=self.crawl.source, most_json=most)
         except AnswerError as error:
             for item in self._without_rdf("parse", error, response.request, None, about):
                 yield item
             return
-        if found:
-            about["found"]["rdf"] = found
         items = self.items(response.request, **about)
         for item in self.crawl.guarded(items, response, {"id": about["dataset_id"]}):
             yield item
@@ -307,41 +320,60 @@ class LinkedRDF:
         yield from self.items(request, **about)
 
 
-async def description(
-    response: Response, found: dict[str, Any], *, source: str, most_json: int, of_many: bool
-) -> dict[str, Any] | None:
-    """Return the document of the dataset that a page describes; ``None`` when the RDF describes others.
+async def describe(
+    response: Response, found: dict[str, Any], asked: PageRDF | None, *, source: str, most_json: int
+) -> None:
+    """Add the RDF of the dataset that a page describes to the page's document; none if the RDF describes others.
+
+    RDF that the rules ask for may describe several datasets, and is kept if it is about the page, whatever it calls it;
+    what describes no dataset of the page is a flaw then. Other RDF of several datasets is the whole catalogue's.
 
     Args:
-        found: what the page itself says.
-        of_many: whether the file may describe several datasets; if not, such a file is the whole catalogue's.
+        found: what the page itself says; gets ``rdf``, and ``rdf_by`` if it is not DCAT.
 
     Raises:
         AnswerError: it is not RDF, or cannot be read to its end.
     """
-    file = read(response, name=source, language=None, max_json=most_json)
-    if file is None or file.source != "rdf":
+    taught = asked.taught if asked else None
+    make = partial(TaughtPage, taught) if taught else RDFPage
+    file = read(response, name=source, language=None, max_json=most_json, make=make)
+    if not isinstance(file, RDFPage):
         raise AnswerError("not_rdf", "the link to the dataset's RDF leads to something else")
     with closing(file):
         await in_turns(file.load())
         if file.faults:
             raise AnswerError("invalid_rdf", file.faults[0].message)
-        if not of_many and len(list(islice(file.records(), 2))) > 1:
-            return None
-        items = (record.item() for record in islice(file.records(), _MOST))
-        own = next((item for item in items if _is_of(item, found, response.url)), None)
-    return own.document if own and isinstance(own.document, dict) else None
+        if not asked and len(list(islice(file.records(), 2))) > 1:
+            return
+        own = _own(file, found, response.url)
+        if own and isinstance(own.document, dict):
+            found |= {"rdf": own.document, **({"rdf_by": asked.content} if asked and taught else {})}
+        elif asked and (name := next(filter(file.is_described, (found["url"], response.url)), None)):
+            found |= {"rdf": file.record(name).item().document, "rdf_by": {}}
+            said = "the RDF of the page calls it no dataset, and is kept as it is"
+            add_flaw(found, f"{said}: say its class and [rdf.fields] in the rules")
+        elif asked:
+            add_flaw(found, "the RDF that the page links to describes no dataset of this page")
 
 
-def _is_of(item: Dataset, found: dict[str, Any], link: str) -> bool:
-    """Return whether an item is the page's dataset: by its address, by its file's, or by its title."""
+def add_flaw(found: dict[str, Any], sentence: str) -> None:
+    """Add what is wrong to a page's document."""
+    found["flaws"] = [*found.get("flaws", ()), sentence]
+
+
+def _own(file: RDFPage, found: dict[str, Any], link: str) -> Dataset | None:
+    """Return the page's dataset: by its address, else by its title, else the only one of a file below the page."""
     page = found["url"]
     titles = [found["fields"].get("title", {}).get("value"), (found.get("schema_org") or {}).get("name")]
-    return (
-        page in (item.uri, item.landing_page, item.identifier)
-        or link.startswith(page.partition("?")[0].removesuffix(".html"))
-        or _plain(item.title) in map(_plain, filter(None, titles))
-    )
+    named = {*map(_plain, filter(None, titles))}
+    items: list[Dataset] = []
+    for item in (record.item() for record in islice(file.records(), _MOST)):
+        if page in (item.uri, item.landing_page, item.identifier):
+            return item
+        items += [item] if _plain(item.title) in named or len(items) < _SEVERAL else []
+    titled = next((item for item in items if _plain(item.title) in named), None)
+    is_below = len(items) == 1 and link.startswith(page.partition("?")[0].removesuffix(".html"))
+    return titled or (items[0] if is_below else None)
 
 
 def _plain(text: Any) -> str:

@@ -6,7 +6,7 @@ import hashlib
 import re
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, get_args
 from urllib.parse import urljoin, urlsplit
 
 import re2
@@ -17,12 +17,14 @@ from parsel.csstranslator import HTMLTranslator
 from crawlers.exceptions import RulesError
 from crawlers.fields import LISTS, specs
 from crawlers.items import Dataset, Resource
+from crawlers.kinds.dcat.rules import KEYS as TAUGHT
+from crawlers.kinds.dcat.rules import RDFRules, stated
 from crawlers.records import toml
 from crawlers.records.toml import Table
 from crawlers.safety.text import codec
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
 
@@ -42,6 +44,12 @@ MANY = tuple(name for name, spec in _OF_PAGES.items() if spec.kind in LISTS - {"
 
 RESOURCE_FIELDS = tuple(name for name, spec in specs(Resource).items() if "html" not in spec.without)
 """What ``[resources]`` may name: the fields of `crawlers.items.Resource`."""
+
+
+Pattern = str
+"""A regular expression of RE2."""
+Encoding = str
+"""The name of an encoding of texts."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -113,8 +121,8 @@ class Links:
 
     css: str | None = None
     xpath: str | None = None
-    pattern: str | None = None
-    id: str | None = None
+    pattern: Pattern | None = None
+    id: Pattern | None = None
     drop: tuple[str, ...] = ()
     follow: str | None = None
     depth: int = 3
@@ -205,6 +213,25 @@ class Resources:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class PageRDF:
+    """Where a dataset's page has its RDF, and what that says: the link is followed whatever the page itself has.
+
+    Args:
+        way: the elements that are the link; ``<link rel="alternate">`` where neither this nor ``link`` is given.
+        link: what the link says, or the address with ``{id}`` or ``{url}``.
+        content: of RDF that is not DCAT, what is what in it, as TOML has it; `taught` reads it.
+    """
+
+    way: Rule | None = None
+    link: str | None = None
+    content: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def taught(self) -> RDFRules | None:
+        return stated(self.content) if self.content else None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Rules:
     """A rules file.
 
@@ -215,7 +242,7 @@ class Rules:
         encoding: of the pages' texts, where they declare another.
         structured: whether schema.org and linked RDF go before the fields.
         form: the form that the listing is behind, on the pages of ``start``.
-        rdf: where a dataset's page has the link to its RDF.
+        rdf: the RDF of a dataset's page.
         extras: fields that no item has; they are in the document only.
     """
 
@@ -224,14 +251,14 @@ class Rules:
     hosts: tuple[str, ...]
     source: str | None = None
     language: str | None = None
-    encoding: str | None = None
+    encoding: Encoding | None = None
     browser: frozenset[Where] = frozenset()
     cookies: bool = False
     structured: bool = True
     links: Links = field(default_factory=Links)
     paging: Paging = field(default_factory=Paging)
     form: SearchForm | None = None
-    rdf: Rule | None = None
+    rdf: PageRDF | None = None
     fields: tuple[Rule, ...] = ()
     extras: tuple[Rule, ...] = ()
     resources: Resources | None = None
@@ -244,6 +271,17 @@ class Rules:
     def follows(self, address: str) -> bool:
         """Return whether a link may lead there."""
         return (urlsplit(address).hostname or "") in self.hosts
+
+
+class RulesTable(toml.Table):
+    """A table of a rules file."""
+
+    readers: ClassVar[toml.Readers] = toml.Table.readers | {
+        "str": lambda table, key, _: table.text(key),
+        "Pattern": lambda table, key, _: _pattern(table, key),
+        "Encoding": lambda table, key, _: _encoding(table, key),
+        "Rule": lambda table, key, _: _single(table, key),
+    }
 
 
 # How a file is read: a mistake is a `RulesError`, which says in one sentence what is wrong and where
@@ -290,35 +328,40 @@ def loads(text: str) -> Rules:
     Raises:
         RulesError: it is not TOML, a key is unknown, or a value is not what the key takes.
     """
-    file = toml.table(text)
-    start, encoding = file.texts("start"), file.text("encoding")
+    with toml.located(text):
+        rules = _rules(RulesTable(toml.table(text).left), text)
+        _agree(rules)
+    return rules
+
+
+def _rules(file: RulesTable, text: str) -> Rules:
+    start = file.texts("start")
     if not start:
         raise RulesError('start is missing: the address of the listing, start = "https://example.org/datasets".')
     for address in start:
         _check_start(address)
-    if encoding and codec(encoding) is None:
-        raise RulesError(f"encoding: {encoding!r} is not an encoding of texts such as windows-1251.")
-    rules = Rules(
+    return file.read(
+        Rules,
         text=text,
         start=start,
         hosts=_hosts([*(urlsplit(item).hostname or "" for item in start), *file.texts("hosts")]),
-        source=file.text("source"),
-        language=file.text("language"),
-        encoding=encoding,
         browser=_browser(file.value("browser")),
-        cookies=file.typed("cookies", bool, False),  # the default, as in dict.get
         structured=file.typed("structured", bool, True),
-        links=_links(file.table("links")),
-        paging=_paging(file.table("paging")),
-        form=_form(file.table("form")),
-        rdf=_single(file, "rdf"),
-        fields=_field_rules(file.table("fields"), FIELDS),
-        extras=_field_rules(file.table("extras"), None),
-        resources=_resources(file.table("resources")),
+        links=_links(file),
+        paging=file.part("paging", _paging) or Paging(),
+        form=file.part("form", _form),
+        rdf=_rdf(file),
+        fields=file.part("fields", lambda table: _field_rules(table, FIELDS)) or (),
+        extras=file.part("extras", lambda table: _field_rules(table, None)) or (),
+        resources=file.part("resources", _resources),
     )
-    file.end()
-    _agree(rules)
-    return rules
+
+
+def _encoding(file: Table, key: str) -> str | None:
+    found = file.text(key)
+    if found and codec(found) is None:
+        raise RulesError(f"{file.name(key)}: {found!r} is not an encoding of texts such as windows-1251.")
+    return found
 
 
 def _check_start(address: str) -> None:
@@ -358,29 +401,18 @@ def _browser(value: Any) -> frozenset[Where]:
     return frozenset([value])
 
 
-def _links(table: Table | None) -> Links:
+def _links(file: RulesTable) -> Links:
+    table = file.table("links")
     if table is None:
         raise RulesError('[links] is missing: which links lead to datasets, css = "h2 a" or pattern = "/dataset/".')
     css, xpath = selector(table)
-    links = Links(
-        css=css,
-        xpath=xpath,
-        pattern=_pattern(table, "pattern"),
-        id=_pattern(table, "id"),
-        drop=table.texts("drop"),
-        follow=selector(table, "follow", None)[1],
-        depth=table.number("depth", 3, 1),
-        total=_single(table, "total"),
-    )
-    table.end()
+    links = table.read(Links, css=css, xpath=xpath, follow=selector(table, "follow", None)[1])
     if not (links.xpath or links.pattern):
         raise RulesError("links needs css, xpath or pattern: what tells the links to datasets from others.")
     return links
 
 
-def _form(table: Table | None) -> SearchForm | None:
-    if table is None:
-        return None
+def _form(table: RulesTable) -> SearchForm:
     css, xpath = selector(table)
     fields = table.table("fields")
     button = table.value("button")
@@ -394,9 +426,7 @@ def _form(table: Table | None) -> SearchForm | None:
     return SearchForm(css=css, xpath=xpath, button=button, fields=tuple(filled))
 
 
-def _resources(table: Table | None) -> Resources | None:
-    if table is None:
-        return None
+def _resources(table: RulesTable) -> Resources:
     css, xpath = selector(table)
     if xpath is None:
         raise RulesError('resources needs css or xpath: the element of each file, css = "ul.files li".')
@@ -404,6 +434,31 @@ def _resources(table: Table | None) -> Resources | None:
     found = tuple(field_rule(name, table.value(name), table.name(name), LINK_KEYS) for name in names)
     table.end(RESOURCE_FIELDS)
     return Resources(css=css, xpath=xpath, fields=found)
+
+
+def _rdf(file: RulesTable) -> PageRDF | None:
+    """Return what ``rdf = "a.rdf"`` or a table ``[rdf]`` says."""
+    value, where = file.value("rdf"), file.name("rdf")
+    if value is None:
+        return None
+    given = dict(value) if isinstance(value, dict) else {}
+    content = {key: given.pop(key) for key in TAUGHT if key in given}
+    link = given.pop("link", None)
+    if not isinstance(link, str | None) or link == "":
+        raise RulesError(f"{where}.link is neither what the link says nor an address with {{id}} or {{url}}.")
+    way = None
+    if isinstance(value, list):
+        raise RulesError(f"{where} has one way only, and no default.")
+    if given.keys() - {"css", "xpath", "label", "constant"} == given.keys() and given:
+        RulesTable(given, where).end(("css", "xpath", "attr", "link", *TAUGHT))
+    if given or not (content or link):
+        way = _way("rdf", given if isinstance(value, dict) else value, where, {}, (*TAUGHT, "link"))
+        if link or not way.xpath or way.otherwise:
+            raise RulesError(f'{where} is found by css or xpath, rdf = "a.rdf": it is a link.')
+    found = PageRDF(way=way, link=link, content=content)
+    if found.taught and not found.taught.says:
+        raise RulesError(f"{where} says no class, no field and no resource: leave it out, or write [rdf.fields].")
+    return found
 
 
 def _agree(rules: Rules) -> None:
@@ -416,8 +471,6 @@ def _agree(rules: Rules) -> None:
         raise RulesError(f"paging.{rules.paging.kind} can't go on behind [form]: say next, numbers or postback.")
     if rules.form and "listing" in rules.browser:
         raise RulesError('[form] needs no browser: say browser = "datasets", or none.')
-    if rules.rdf and not rules.rdf.xpath:
-        raise RulesError('rdf is found by css or xpath, rdf = "a.rdf": it is a link.')
     if not (rules.fields or rules.structured or rules.rdf):
         raise RulesError("[fields] is missing, and without structured data nothing else describes a page.")
 
@@ -425,9 +478,7 @@ def _agree(rules: Rules) -> None:
 # ``[paging]``: the way in which a listing continues
 
 
-def _paging(table: Table | None) -> Paging:
-    if table is None:
-        return Paging()
+def _paging(table: RulesTable) -> Paging:
     ways = [way for way in WAYS if way in table.left]
     if len(ways) > 1:
         raise RulesError(f"paging goes on in one way, not in {' and '.join(ways)}.")
@@ -451,7 +502,7 @@ def _paging(table: Table | None) -> Paging:
     return found
 
 
-def _paging_way(kind: str, table: Table) -> dict[str, Any]:
+def _paging_way(kind: str, table: RulesTable) -> dict[str, Any]:
     value = table.left[kind]
     if kind == "next" and value is False:
         table.value(kind)
@@ -460,7 +511,7 @@ def _paging_way(kind: str, table: Table) -> dict[str, Any]:
         table.value(kind)
         return {}
     if isinstance(value, dict) and kind not in ("query", "path", "script", "sitemap"):
-        way = table.table(kind) or Table({})
+        way = table.required(kind)
         css, xpath = selector(way)
         way.end()
         if xpath is None:
@@ -493,9 +544,7 @@ def _check_address(text: str, where: str) -> None:
 # The rule of one field: ``title = "h1"``, ``license = { label = "Lizenz" }``, or a list of such ways
 
 
-def _field_rules(table: Table | None, known: Sequence[str] | None) -> tuple[Rule, ...]:
-    if table is None:
-        return ()
+def _field_rules(table: RulesTable, known: Sequence[str] | None) -> tuple[Rule, ...]:
     found = [name for name in table.left if known is None or name in known]
     rules = tuple(field_rule(name, table.value(name), table.name(name)) for name in found)
     table.end(known or ())
@@ -532,12 +581,12 @@ def _single(table: Table, name: str) -> Rule | None:
     return rule
 
 
-def _way(name: str, value: Any, where: str, attributes: dict[str, str]) -> Rule:
+def _way(name: str, value: Any, where: str, attributes: dict[str, str], known: Sequence[str] = ()) -> Rule:
     if isinstance(value, str):
         value = {"css": value}
     if not isinstance(value, dict):
         raise RulesError(f'{where} is neither a CSS selector nor a table such as {{ label = "Lizenz" }}.')
-    table = Table(value, where)
+    table = RulesTable(value, where)
     css, xpath = selector(table)
     any_label = table.value("label") if table.left.get("label") is True else None
     labels, constant = table.texts("label"), table.texts("constant")
@@ -570,7 +619,7 @@ def _way(name: str, value: Any, where: str, attributes: dict[str, str]) -> Rule:
         required=table.typed("required", bool, name == "title"),
         otherwise=(Rule(name=name, constant=default, many=many),) if default else (),
     )
-    table.end()
+    table.end(known)
     return rule
 
 

@@ -13,6 +13,7 @@ from zlib import crc32
 from lxml import etree
 
 from crawlers.kinds.html import paging, words
+from crawlers.kinds.html.forms import FILLED_IN
 from crawlers.kinds.html.links import canonical, charset, dataset_links
 from crawlers.records.html_page import UNSEEN, text
 
@@ -41,10 +42,6 @@ _IDLE = re.compile(r"\s*(?:javascript:)?\s*(?:return\s+false|void\s*\(?0?\)?)?[\
 _OPENS = (
     *("data-toggle", "data-bs-toggle", "data-target", "data-bs-target", "data-dismiss", "data-bs-dismiss"),
     *("data-slide", "data-bs-slide", "aria-expanded", "aria-haspopup"),
-)
-_FILLED_IN = (
-    ".//textarea | .//select"
-    " | .//input[not(@type='hidden' or @type='submit' or @type='button' or @type='image' or @type='reset')]"
 )
 _TEXTS = etree.XPath(
     "descendant-or-self::text()[not(ancestor::a or ancestor::button or ancestor::script or ancestor::style"
@@ -234,7 +231,7 @@ def _is_elsewhere(page: Page, element: Any, held: Collection[Any], places: Colle
     if form is None or form in held:
         return False
     action = page.absolute(form.get("action") or "") or page.url
-    return urlsplit(action).path != urlsplit(page.url).path or bool(page.find(_FILLED_IN, form))
+    return urlsplit(action).path != urlsplit(page.url).path or bool(page.find(FILLED_IN, form))
 
 
 def _is_shown(element: Any) -> bool:

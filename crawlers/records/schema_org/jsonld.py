@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections import ChainMap
+from contextlib import suppress
 from html import unescape
 from itertools import islice
 from typing import TYPE_CHECKING, Any
@@ -43,6 +44,7 @@ def documents(root: HtmlElement, flaws: list[str]) -> Iterator[Any]:
                 yield _parsed(bare)
             except ValueError as error:
                 flaws.append(f"a JSON-LD script can't be read: {error}")
+                yield from _before(error)
 
 
 def _is_json_ld(type_: str | None) -> bool:
@@ -84,6 +86,28 @@ def _parsed(text: str) -> Any:
     return _loads(mended)
 
 
+def _before(error: ValueError) -> Iterator[Any]:
+    r"""Yield what stands whole before the place where a script can't be read, if it says anything.
+
+    >>> broken = '{"a": {"b": "x, y", "c": ["1", "2 "or" 3"]}, "d": 4}'
+    >>> try: _loads(broken)
+    ... except ValueError as error: print(*_before(error))
+    {'a': {'b': 'x, y', 'c': ['1']}}
+    """
+    if not isinstance(error, json.JSONDecodeError):
+        return
+    open_, whole = list[str](), ""
+    for sign in _SIGN.finditer(error.doc[: error.pos]):
+        if sign[0] in _CLOSING:
+            open_.append(_CLOSING[sign[0]])
+        elif sign[0] in "]}" and open_:
+            open_.pop()
+        if sign[0] in _CLOSING or sign[0] in ",]}":
+            whole = error.doc[: sign.end() - (sign[0] == ",")] + "".join(reversed(open_))
+    with suppress(ValueError):
+        yield _loads(whole)
+
+
 def _loads(text: str) -> Any:
     """Return parsed JSON; raw line breaks in texts are accepted."""
     try:
@@ -92,6 +116,9 @@ def _loads(text: str) -> Any:
         raise ValueError("nested too deep") from None
 
 
+_CLOSING = {"{": "}", "[": "]"}
+_SIGN = re.compile(r'"(?:[^"\\]|\\.)*+(?:"|\Z)|[{}\[\],]', re.DOTALL)
+_ENTITY = re.compile(r"&(?:#[0-9]{1,7}|#x[0-9a-f]{1,6}|[a-z][a-z0-9]{1,31});", re.IGNORECASE)
 SCHEMA = "https://schema.org/"
 
 _WORD = re.compile(r"https?://(?:www\.)?schema\.org/([A-Za-z][\w-]*)", re.IGNORECASE)
@@ -207,7 +234,7 @@ class Document:
             return None
         context = context or Context()
         if isinstance(value, str):
-            return resolved(name, value, self.base)
+            return resolved(name, _decoded(value), self.base)
         if isinstance(value, list):
             found = [self.plain(each, context, name, deepest - 1) for each in value]
             return [each for each in found if each is not None]
@@ -244,6 +271,15 @@ class Document:
         if value.startswith("_:"):
             return f"_:{self.scope}{value[2:]}"
         return resolved("@id", context.expanded(value), self.base) or None
+
+
+def _decoded(text: str) -> str:
+    """Return a text with its entities decoded; those of HTML are left to what reads its tags.
+
+    >>> _decoded("R&amp;D"), _decoded("https://a.org/?a=1&copy=2&amp;b=3"), _decoded("<p>a &lt; b</p>")
+    ('R&D', 'https://a.org/?a=1&copy=2&b=3', '<p>a &lt; b</p>')
+    """
+    return _ENTITY.sub(lambda found: unescape(found[0]), text) if "&" in text and "<" not in text else text
 
 
 def _types(value: Any, context: Context) -> str | list[str] | None:

@@ -462,7 +462,7 @@ def document(page: Page, rules: Rules) -> Document:
     found["fields"] = _fields(page, rules.fields, search, language)
     found["extras"] = _fields(page, rules.extras, search, language)
     found["resources"] = _resources(page, rules.resources, language, flaws) if rules.resources else []
-    records = schema_org.records(page.root, page.url) if rules.structured and page.structured else []
+    records = schema_org.records(page.root, page.url, flaws) if rules.structured and page.structured else []
     if records and (record := schema_org.describing(records, page.url)):
         found["schema_org"] = record
     if rules.structured and (about := rdfa.described(page)):

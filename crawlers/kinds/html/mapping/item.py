@@ -6,18 +6,19 @@ import re
 from dataclasses import fields as fields_of
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from crawlers.exceptions import AnswerError
+from crawlers.exceptions import AnswerError, RulesError
 from crawlers.fields import specs
 from crawlers.items import Agent, Dataset, Flaw, Period, Resource
+from crawlers.kinds.dcat.rules import stated
+from crawlers.kinds.dcat.translation import Translation
 from crawlers.kinds.html.mapping import confidence
 from crawlers.kinds.html.mapping.dates import date, period
 from crawlers.kinds.html.rules import RESOURCE_FIELDS
-from crawlers.records import dcat, schema_org, values
+from crawlers.records import dcat, licenses, schema_org, values
 from crawlers.records.data_json.item import identify
 from crawlers.records.dcat.themes import named_themes
 from crawlers.records.formats import file_type
 from crawlers.records.languages import languages
-from crawlers.records.licenses import stated
 from crawlers.records.markup import markdown
 from crawlers.records.periods import envelope, frequency
 from crawlers.records.places import places_of
@@ -39,7 +40,7 @@ T = TypeVar("T")
 _BLANK = "_:dataset"
 _HERE = "urn:example:dataset"  # what has no identifier is called so while it is read
 # No JSON-LD is a SyntaxError of pyoxigraph's, half a character an AttributeError.
-_UNREADABLE = (AnswerError, ValueError, SyntaxError, AttributeError, RecursionError)
+_UNREADABLE = (AnswerError, RulesError, ValueError, SyntaxError, AttributeError, RecursionError)
 _NOT_FILLED = ("source", "id", "flaws", "document", "publisher", "contacts", "identifier", "stored")
 _DATES = ("issued", "modified")
 _EMAILS = {f"{role}_email": role for role in ("publisher", "creator", "maintainer", "contact")}
@@ -179,7 +180,7 @@ def _license(text: str, link: str | None) -> License | None:
     'https://example.org/terms'
     """
     written = (values.url(word.strip(_CLOSING)) for word in text.split() if "://" in word)
-    return stated(text, next(filter(None, written), None) or link, _LONGEST_NAME)
+    return licenses.stated(text, next(filter(None, written), None) or link, _LONGEST_NAME)
 
 
 def _agent(text: str, role: str) -> Agent:
@@ -230,11 +231,11 @@ BY_KIND: dict[str, Callable[[Entries, str], Any]] = {
 def _structured(document: Document, *, source: str, id: str) -> tuple[Dataset, str | None]:  # noqa: A002
     """Return the item, and what it was made of: rdf, else schema_org, else ``None`` and an empty item."""
     item, flaws = None, list[Flaw]()
-    rdf, record = document.get("rdf"), document.get("schema_org")
-    if isinstance(rdf, dict):
+    rdf, record, by = document.get("rdf"), document.get("schema_org"), document.get("rdf_by")
+    if isinstance(rdf, dict) and by != {}:  # which nothing says how to read
         try:
-            own = schema_org.of_rdf(rdf, str(document.get("url", "")))
-            item = schema_org.dataset(own, source=source, id=id) if own else _rdf(rdf, source)
+            own = None if by else schema_org.of_rdf(rdf, str(document.get("url", "")))
+            item = schema_org.dataset(own, source=source, id=id) if own else _rdf(rdf, source, by)
         except _UNREADABLE as error:
             flaws.append(Flaw(f"the RDF can't be read: {error}", "rdf", "unreadable_statement"))
     origin = "rdf" if item else None
@@ -248,16 +249,24 @@ def _structured(document: Document, *, source: str, id: str) -> tuple[Dataset, s
     return item, origin
 
 
-def _rdf(rdf: dict[str, Any], source: str) -> Dataset:
+def _rdf(rdf: dict[str, Any], source: str, by: Any) -> Dataset:
+    """Return the item of RDF.
+
+    Args:
+        by: what the rules say of RDF that is not DCAT.
+    """
     subject = str(rdf.get("@id") or _BLANK)  # a blank node has no name
     graph = graph_of(rdf | {"@id": subject})
-    node = graph.get(subject)
-    if not node:
+    if not (node := graph.get(subject)):
         raise ValueError("it does not describe the dataset")
-    if not is_blank(subject):
-        return dcat.dataset(graph, subject, source=source, language=None)
-    item = dcat.dataset(graph | {_HERE: node}, _HERE, source=source, language=None)
-    item.uri = None
+    name = _HERE if is_blank(subject) else subject
+    graph = graph | {name: node}
+    amend = None
+    if isinstance(by, dict):
+        known = Translation(stated(by), graph, name)
+        graph, amend = known.graph, known.amend
+    item = dcat.dataset(graph, name, source=source, language=None, amend=amend)
+    item.uri = None if name == _HERE else item.uri
     return item
 
 
