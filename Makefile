@@ -6,6 +6,13 @@ BIN := $(VENV)/bin
 # Images of Python often set this; each of the tests' thousands of crawls would compile the project again
 unexport PYTHONDONTWRITEBYTECODE
 
+# What has templates that the tests render, and the SHA-256 of each wheel
+TEMPLATES := ckan/2.10.11 ckan/2.11.6 ckan/2.12.0 udata-front/6.2.4
+SHA256_ckan/2.10.11 := d92f020952888e043aea2fd8c4ec2c4b3dec0d4e918677fdb63243839fc76d93
+SHA256_ckan/2.11.6 := dc005f2b289c67763f30a1d56f56baf64295e9e3887db26ba3c80d6b8759340f
+SHA256_ckan/2.12.0 := 3b41cb4860286813fbcd18c57341e96edba266e2e492aeea92c4e03ce9e2934e
+SHA256_udata-front/6.2.4 := d8df005f2602aaa606fc3f12ec2cf7128fffb13216a949f3e20704986fb8de40
+
 .PHONY: help demo test test-slow lint docs pictures bench clean
 
 help:
@@ -52,7 +59,7 @@ $(VENV)/.runtime: requirements.txt | $(VENV)/bin/python
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements.txt
 	@touch $@
 
-$(VENV)/.dev: requirements-dev.txt $(VENV)/.runtime | $(if $(shell command -v npm),$(VENV)/github/schema.graphql)
+$(VENV)/.dev: requirements-dev.txt $(VENV)/.runtime | $(if $(shell command -v npm),$(VENV)/github/schema.graphql) $(TEMPLATES:%=$(VENV)/templates/%/fetched)
 	@echo "installing requirements-dev.txt into $(VENV) ..."
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements-dev.txt
 	@touch $@
@@ -68,4 +75,14 @@ $(VENV)/github/schema.graphql: | $(VENV)/bin/python
 	@$(BIN)/python -c 'import hashlib, sys; sys.exit(hashlib.sha512(open(sys.argv[1], "rb").read()).hexdigest() != sys.argv[2])' $(@D)/package.tgz $(SHA512) || \
 		{ rm $(@D)/package.tgz; echo "$(PACKAGE) is not the file that was expected: its SHA-512 differs"; exit 1; }
 	@tar -xzf $(@D)/package.tgz -C $(@D) --strip-components=1 package/$(@F)
+	@touch $@
+
+# These templates are AGPL, so they are not here; nothing of the wheels is installed or run
+$(VENV)/templates/%/fetched: | $(VENV)/bin/python
+	@echo "fetching the templates of $(*D) $(*F) into $(VENV) ..."
+	@mkdir -p $(@D)
+	@echo "$(*D)==$(*F) --hash=sha256:$(SHA256_$*)" > $(@D)/pinned.txt
+	@$(BIN)/python -m pip download --quiet --disable-pip-version-check --no-deps --only-binary :all: --require-hashes -r $(@D)/pinned.txt -d $(@D)
+	@$(BIN)/python -c 'import sys, zipfile; file = zipfile.ZipFile(sys.argv[1]); file.extractall(sys.argv[2], [name for name in file.namelist() if "/templates/" in name])' $(@D)/*.whl $(@D)
+	@rm $(@D)/*.whl
 	@touch $@

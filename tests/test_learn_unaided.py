@@ -78,28 +78,6 @@ def taught(html: str, address: str = HERE) -> Any:
     return dataset(document(shown, rules), source="s", id="1")
 
 
-CKAN = """<html lang="en"><head><title>Street trees - Parks Department - Town Open Data</title>
-<meta property="og:title" content="Street trees - Town Open Data"></head><body>
-<header><h1>Town Open Data</h1><nav><ul><li><a href="/data.zip">Datasets</a></ul></nav></header>
-<div class="toolbar"><ol class="breadcrumb"><li>Organizations</li></ol></div>
-<aside><div class="module"><section class="module-content"><h2 class="module-heading">Organization</h2>
-<div class="image"><img src="logo.png" alt="Parks Department"></div><h1 class="heading">Parks Department</h1>
-<p class="description">We look after 4,000 trees, and have since 1906.</p></section></div>
-</aside><main><article><h1 class="heading">Street trees</h1><div class="notes"><p>All trees.</p></div>
-<section id="dataset-resources"><h2>Data and Resources</h2><ul class="resource-list">
-<li class="resource-item"><a class="heading" href="/dataset/trees/resource/1" title="Trees 2020">Trees 2020<span
-class="format-label" data-format="csv">CSV</span></a><div class="btn-group"><a class="btn" href="/f/trees.csv">Download
-</a></div></li><li class="resource-item"><a class="heading" href="/dataset/trees/resource/2" title="Trees 2021">Trees
-2021<span class="format-label" data-format="xlsx">XLSX</span></a><div><a class="btn" href="/f/trees.xlsx">Download
-</a></div></li></ul></section>
-<section class="tags"><ul class="tag-list"><li><a class="tag" href="/dataset/?tags=a">trees</a></li><li><a class="tag"
-href="/dataset/?tags=b">parks</a></li></ul></section>
-<section class="additional-info"><h3>Additional Info</h3><table><tr><th>Field</th><th>Value</th></tr>
-<tr><th>Maintainer</th><td><a href="mailto:jane@town.example.org">Jane</a></td></tr>
-<tr><th>Last Updated</th><td>March 12, 2020</td></tr><tr><th>License</th><td>CC BY 4.0</td></tr></table></section>
-</article></main><footer><p>Contact: <a href="mailto:web@town.example.org">web</a> License: GPL</p></footer></body>
-</html>"""
-
 HUB = """<html lang="en"><head><title>Noise map | Graz Open Data</title></head><body><main><h2>Noise map</h2>
 <dl><dt>License</dt><dd>Text</dd></dl><table><tr><th>Name</th><th>Type</th></tr><tr><td>Identifier</td><td>Number</td></tr>
 <tr><td>Publisher</td><td>Text</td></tr><tr><td>Modified</td><td>Date</td></tr></table></main></body></html>"""
@@ -107,21 +85,6 @@ HUB = """<html lang="en"><head><title>Noise map | Graz Open Data</title></head><
 META = """<html lang="en"><head><title>Home</title><meta property="og:title" content="River levels | Town">
 <meta name="DC.publisher" content="Water office"><meta name="dcterms.modified" content="2020-03-12">
 <meta name="DC.subject" content="water; levels"></head><body><main><p>Text.</p></main></body></html>"""
-
-
-def test_a_page_of_ckan() -> None:
-    item = taught(CKAN)
-    assert (item.title, item.publisher and item.publisher.name) == ("Street trees", "Parks Department")
-    assert (item.keywords, item.modified, item.license and item.license.id) == (
-        ["trees", "parks"],
-        "2020-03-12",
-        "CC-BY-4.0",
-    )
-    assert [(one.url, one.title, one.format) for one in item.resources] == [
-        ("https://data.example.org/f/trees.csv", "Trees 2020", "CSV"),
-        ("https://data.example.org/f/trees.xlsx", "Trees 2021", "XLSX"),
-    ]
-    assert {agent.email for agent in item.contacts} == {"jane@town.example.org"}
 
 
 def test_types_of_columns_are_no_values() -> None:

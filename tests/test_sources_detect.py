@@ -297,6 +297,11 @@ def test_a_listing_can_not_send_the_probe_to_another_host():
     assert said.rules is None
 
 
+def test_a_service_is_named_with_the_command_of_its_api():
+    said, _ = drained(learned(html('<script src="/socrata.js"></script>', url=f"{PORTAL}/browse")))
+    assert said.advice.endswith(f"scrapy crawl api -a kind=socrata -a portal={PORTAL}")
+
+
 def test_a_sitemap_can_not_send_the_probe_to_another_host():
     index = "<sitemapindex><sitemap><loc>https://inside.example/s.xml</loc></sitemap></sitemapindex>"
     _, asked = drained(learned(html(url=f"{PORTAL}/")), TextResponse(PORTAL, body=index.encode()))

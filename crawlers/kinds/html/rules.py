@@ -66,6 +66,7 @@ class Rule:
         threshold: how alike a label must be, from 0 to 100.
         attr: the attribute that has the value, in place of the text.
         regex: an RE2 pattern over the text found; its first group, or all of it, is the value.
+        decode: the value is a part of an address, in which ``%20`` and ``+`` are spaces.
         many: every element found is a value, not the first alone.
         split: what separates values within one text.
         date: the order of day, month and year in numbers: "dmy", "mdy", "ymd"; "auto" when the language tells.
@@ -83,6 +84,7 @@ class Rule:
     threshold: float = 85.0
     attr: str | None = None
     regex: str | None = None
+    decode: bool = False
     many: bool = False
     split: str | None = None
     date: str | None = None
@@ -612,6 +614,7 @@ def _way(name: str, value: Any, where: str, attributes: dict[str, str], known: S
         threshold=threshold,
         attr=table.text("attr") or (None if has_text else attributes.get(name)),
         regex=_pattern(table, "regex"),
+        decode=table.typed("decode", bool, False),  # the default, as in dict.get
         many=many,
         split=table.typed("split", str, "") or None,
         date=order,

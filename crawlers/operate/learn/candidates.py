@@ -137,6 +137,7 @@ class Learned:
         given: what it gives on each page.
         sure: from 0 to 1.
         why: why it is not more certain, as text.
+        further: the ways after the first one, as a rules file has them.
     """
 
     name: str
@@ -145,8 +146,10 @@ class Learned:
     given: list[list[str]]
     sure: float
     why: tuple[str, ...] = ()
+    further: tuple[str | Table, ...] = ()
 
     @property
-    def value(self) -> str | Table:
+    def value(self) -> str | Table | list[str | Table]:
         """The rule in its shortest form: a CSS selector alone is a text."""
-        return self.table["css"] if set(self.table) == {"css"} else self.table
+        first = self.table["css"] if set(self.table) == {"css"} else self.table
+        return [first, *self.further] if self.further else first

@@ -15,6 +15,7 @@ from crawlers.kinds.html.paging import counted, is_off, letters, next_link, numb
 from crawlers.kinds.html.rules import Paging, Rules, from_css
 from crawlers.operate.learn import selectors
 from crawlers.operate.learn.links import Links, Total, contradicts, links, total
+from crawlers.operate.learn.template import template_links
 
 if TYPE_CHECKING:
     from crawlers.operate.learn.sample import Sample
@@ -49,7 +50,7 @@ def listing(sample: Sample, known: list[str]) -> Listing:
     Raises:
         ListingError: there are no links that are alike.
     """
-    found = links(sample, known)
+    found = template_links(sample) or links(sample, known)
     if found is None:
         empty = ': it is empty until scripts have run, and may need browser = "listing"' if sample.looks_empty else ""
         raise ListingError(f"{sample.address} has no links that could lead to datasets{empty}.")

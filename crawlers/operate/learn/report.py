@@ -13,7 +13,6 @@ if TYPE_CHECKING:
 
     from crawlers.kinds.html.rules import Rules
     from crawlers.operate.learn.candidates import Learned
-    from crawlers.operate.learn.listing import Listing
     from crawlers.operate.learn.resources import Files
     from crawlers.operate.learn.result import Result
     from crawlers.operate.learn.sample import Sample
@@ -27,7 +26,7 @@ def report(result: Result, samples: list[Sample], rules: Rules) -> list[str]:
     documents = [document(sample.page, rules) for sample in samples]
     warnings = [f"{'':>15}   !    {warning}" for warning in result.warnings]
     fields = _fields(result, documents)
-    return [*_head(result, samples), *fields, *_files(result.files), *warnings, *_listing(result.listing)]
+    return [*_head(result, samples), *fields, *_files(result.files), *warnings, *_listing(result)]
 
 
 def _head(result: Result, samples: list[Sample]) -> Iterator[str]:
@@ -40,6 +39,8 @@ def _head(result: Result, samples: list[Sample]) -> Iterator[str]:
         yield 'The page shows next to nothing before its scripts have run: it may need browser = "datasets".'
     if result.guessed:
         yield "No --value was given: this is what the page says by its title, its labels, its tags and its links."
+    if result.software:
+        yield result.software.advice(samples[0].address)
     if len(samples) == 1:
         yield "One page was seen: nothing bears the rules out. --more URL names further ones."
     if result.structured:
@@ -76,7 +77,11 @@ def _files(files: Files | None) -> Iterator[str]:
         yield f"{'':>15}   !    {'; '.join(files.why)}"
 
 
-def _listing(listing: Listing | None) -> Iterator[str]:
+def _listing(result: Result) -> Iterator[str]:
+    listing, software = result.listing, result.software
+    if listing is None and software and software.tables:
+        yield f"start, [links] and [paging] are those of {software.title}: try them before you crawl, or give --list."
+        return
     if listing is None:
         yield "No --list was given: start and [links] are guesses; learn them from a listing before you crawl."
         return

@@ -16,6 +16,7 @@ from crawlers.operate.learn.expected_value import Wanted, ambiguous_day, date_or
 from crawlers.operate.learn.field import learned
 from crawlers.operate.learn.resources import Files, files, found_in, rows
 from crawlers.operate.learn.sample import containing_places, equal_places, nearest_texts
+from crawlers.operate.learn.template import BY, Template
 from crawlers.operate.learn.texts import shortened
 from crawlers.operate.learn.unaided import unaided, unaided_files
 from crawlers.records import schema_org
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from crawlers.kinds.html.rules import Where
+    from crawlers.kinds.html.software import Software
     from crawlers.operate.learn.candidates import Learned
     from crawlers.operate.learn.listing import Listing
     from crawlers.operate.learn.sample import Sample
@@ -49,6 +51,7 @@ class Result:
         guessed: whether no value was given: only labelled fields are recognised.
         warnings: what could not be learned, a sentence each.
         browser: which pages scripts fill.
+        software: what made the pages, if it is known.
     """
 
     samples: tuple[str, ...]
@@ -59,6 +62,7 @@ class Result:
     guessed: bool = False
     warnings: tuple[str, ...] = ()
     browser: tuple[Where, ...] = ()
+    software: Software | None = None
 
 
 def check(names: Sequence[str]) -> None:
@@ -82,12 +86,15 @@ def learn(samples: list[Sample], values: Mapping[str, Sequence[str]], labels: Ma
         LearnError: a field is unknown, or a value is not on the page.
     """
     check([*values, *labels])
-    trial = Trial(samples)
+    trial, template = Trial(samples), Template(samples)
     guessed = not values and not labels
     names = [name for name in (*FIELDS, *labels) if name in values or name in labels]
-    found = unaided(trial) if guessed else [_field(trial, name, values, labels) for name in dict.fromkeys(names)]
+    said = (_field(trial, name, values, labels) for name in dict.fromkeys(names))
+    found = template.fields(unaided(trial)) if guessed else said
     seen = {name.removeprefix(_FILE): texts[0] for name, texts in values.items() if name.startswith(_FILE)}
-    resources = _files(trial, seen, is_all=not names) if seen else unaided_files(trial) if guessed else None
+    resources = _files(trial, seen, is_all=not names) if seen else None
+    if guessed:
+        resources = template.files or (None if template.is_service else unaided_files(trial))
     return Result(
         samples=tuple(sample.address for sample in samples),
         fields=tuple(_dated(list(found), values, samples[0].page.language)),
@@ -95,12 +102,17 @@ def learn(samples: list[Sample], values: Mapping[str, Sequence[str]], labels: Ma
         warnings=() if resources or not seen else (_NO_FILES,),
         structured=tuple(_structured(samples[0])),
         guessed=guessed,
+        software=template.software,
     )
 
 
 def _dated(found: list[Learned], values: Mapping[str, Sequence[str]], language: str | None) -> list[Learned]:
     """Return the rules with one order for all dates: if a date proves the order, it holds for the others."""
-    shown = {item.name: [text for texts in item.given for text in texts] for item in found if "date" in item.table}
+    shown = {
+        item.name: [text for texts in item.given for text in texts]
+        for item in found
+        if "date" in item.table and item.by != BY
+    }
     seen = {name: next(iter(values.get(name, ())), "") for name in shown}
     may_be = {name: date_orders(texts, seen[name], language) for name, texts in shown.items()}
     proven = {orders[0] for orders in may_be.values() if len(orders) == 1}

@@ -54,8 +54,10 @@ def _head(file: TOMLDocument, result: Result) -> None:
     file.add(tomlkit.comment(f"The comments say how sure each rule is, by {seen}, and what speaks against it."))
     if result.structured:
         file.add(tomlkit.comment(f"The page has {' and '.join(result.structured)}, which overrides the fields."))
-    start = result.listing.start if result.listing else root(result.samples[0])
-    is_known = result.listing and not is_made_up(start)
+    if result.software:
+        file.add(tomlkit.comment(shortened(f"The pages are of {result.software.called}, whose rules these are.", 200)))
+    start = result.listing.start if result.listing else _start(result)
+    is_known = (result.listing or (result.software and result.software.tables)) and not is_made_up(start)
     file.add("start", _commented(start, None if is_known else "to do: the address of the listing"))
     turned = bool(result.listing and result.listing.pager.in_browser)
     where = [*result.browser, *(["listing"] if turned and "listing" not in result.browser else [])]
@@ -71,6 +73,11 @@ def root(address: str) -> str:
     """
     parts = urlsplit(address)
     return f"{parts.scheme}://{parts.netloc}/"
+
+
+def _start(result: Result) -> str:
+    """Return where the listing may be: where the software has it, else the site's first page."""
+    return result.software.listing(result.samples[0]) if result.software else root(result.samples[0])
 
 
 def _listing(file: TOMLDocument, listing: Listing) -> None:
@@ -91,6 +98,13 @@ def _listing(file: TOMLDocument, listing: Listing) -> None:
 
 
 def _no_listing(file: TOMLDocument, result: Result) -> None:
+    if result.software and result.software.tables:
+        for name in ("links", "paging"):
+            table = tomlkit.table()
+            for key, value in result.software.tables[name].items():
+                table.add(key, _commented(value))
+            file.add(name, table)
+        return
     found = shape(list(dict.fromkeys(result.samples)))
     links = tomlkit.table()
     pattern = found.pattern if found else "/"
@@ -112,7 +126,7 @@ def _resources(files: Files) -> Table:
     for name, value in files.table.items():
         table.add(name, _commented(value, _percent(files.sure), files.why))
     for name, rule in files.tables.items():
-        table.add(name, _commented(rule["css"] if set(rule) == {"css"} else rule))
+        table.add(name, _commented(rule["css"] if isinstance(rule, dict) and set(rule) == {"css"} else rule))
     return table
 
 
@@ -125,6 +139,10 @@ def _commented(value: Any, comment: str | None = None, why: tuple[str, ...] = ()
 
 
 def _inline(value: Any) -> Any:
+    if isinstance(value, list):
+        array = tomlkit.array()
+        array.extend(map(_inline, value))
+        return array
     if not isinstance(value, dict):
         return _literal(value) if isinstance(value, str) else value
     table = tomlkit.inline_table()

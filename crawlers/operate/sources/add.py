@@ -301,6 +301,7 @@ def _summary(path: Path, adding: Adding, source: Source, folder: Path) -> Iterat
         yield f"It is disabled: write {adding.rules}, then: scrapy sources enable {source.name}"
     if adding.learned:
         yield _learned(adding.learned, adding)
+        yield from filter(None, [adding.learned.advice])
     if source.review == "open":
         yield f"It is open: --all and --due skip it until it is approved: scrapy sources approve {source.name}"
     if source.enabled:

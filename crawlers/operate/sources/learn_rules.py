@@ -11,6 +11,7 @@ from crawlers.kinds.html import sitemaps
 from crawlers.kinds.html.answer import page_of
 from crawlers.kinds.html.mapping import document
 from crawlers.kinds.html.rules import loads
+from crawlers.kinds.html.software import known
 from crawlers.operate.learn import LearnError, Listing, ListingError, Result, Sample, confirmed, learn, listing
 from crawlers.operate.learn.addresses import alike, shape
 from crawlers.operate.learn.candidates import texts
@@ -37,11 +38,13 @@ class Learned:
         rules: the rules file's text; ``None`` if no rules could be learned.
         reason: what they were learned from, or why they were not.
         doubt: why a person should look at them first.
+        advice: how known software is crawled better, in a sentence.
     """
 
     rules: str | None
     reason: str
     doubt: str | None = None
+    advice: str | None = None
     is_dataset: bool = False
     """Whether the page is a dataset's, not a listing."""
     in_browser: bool = False
@@ -50,14 +53,18 @@ class Learned:
 
 def learned(response: Response) -> Asking[Learned]:
     """Return the rules for the catalogue of a page."""
-    first = None
+    first = advice = None
     try:
         first = Sample(page_of(response))
+        software = known(first.page)
+        advice = software.advice(first.address) if software else None
         if schema_org.describing(schema_org.records(first.page.root, first.page.url), first.page.url):
-            return Learned(None, "the page describes one dataset, it is no listing", is_dataset=True)
-        return (yield from _learned(first))
+            reason = "the page describes one dataset, it is no listing"
+            return Learned(None, reason, is_dataset=True, advice=advice)
+        return replace((yield from _learned(first)), advice=advice)
     except CrawlersError as error:
-        return Learned(None, str(error).rstrip("."), in_browser=first is not None and first.looks_empty)
+        is_empty = first is not None and first.looks_empty
+        return Learned(None, str(error).rstrip("."), in_browser=is_empty, advice=advice)
 
 
 def _learned(first: Sample) -> Asking[Learned]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import islice
 from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote_plus
 from weakref import WeakKeyDictionary
 
 from lxml import etree
@@ -423,11 +424,13 @@ def _is_separator(between: str | None) -> bool:
 
 def _matched(rule: Rule, written: str) -> list[str]:
     """Return what the regular expression finds, once, or each time where there are many."""
-    if rule.regex is None:
-        return [written]
-    matches = compiled(rule.regex).finditer(written[: LONGEST + 1])
-    groups = (each[1] if each.re.groups else each[0] for each in islice(matches, MOST_VALUES + 1 if rule.many else 1))
-    return [found for each in groups if (found := tidy(each or ""))]
+    groups: Iterable[str | None] = (written,)
+    if rule.regex is not None:
+        matches = compiled(rule.regex).finditer(written[: LONGEST + 1])
+        most = MOST_VALUES + 1 if rule.many else 1
+        groups = (each[1] if each.re.groups else each[0] for each in islice(matches, most))
+    decoded = map(unquote_plus, map(str, filter(None, groups))) if rule.decode else groups
+    return [found for each in decoded if (found := tidy(each or ""))]
 
 
 def _link(page: Page, value: Any) -> str | None:

@@ -1,0 +1,98 @@
+"""What the rules of known software give on the sample pages: proposals that come before any guess."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from crawlers.kinds.html.links import dataset_links
+from crawlers.kinds.html.mapping.document import document
+from crawlers.kinds.html.rules import FIELDS
+from crawlers.kinds.html.software import known
+from crawlers.operate.learn.candidates import Learned, texts
+from crawlers.operate.learn.links import Links
+from crawlers.operate.learn.resources import Files
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from crawlers.items import Document
+    from crawlers.kinds.html.software import Software
+    from crawlers.operate.learn.sample import Sample
+
+BY = "template"
+"""What its rules are found by."""
+
+_ABSENT = 0.9
+_LINKED = 0.97
+
+
+class Template:
+    """
+    Args:
+        samples: the pages; the first shows which software it is.
+
+    Attributes:
+        software: what made the pages; ``None`` if it is not known.
+    """
+
+    def __init__(self, samples: list[Sample]) -> None:
+        self.software: Software | None = known(samples[0].page)
+        self._tables: dict[str, Any] = self.software.tables if self.software else {}
+        self._documents: list[Document] = []
+        if self.software and self._tables:
+            rules = self.software.rules(samples[0].address)
+            self._documents = [document(sample.page, rules) for sample in samples]
+
+    @property
+    def is_service(self) -> bool:
+        """Whether the software is one whose pages are filled by scripts, and whose API has the files."""
+        return self.software is not None and not self._tables
+
+    def fields(self, guessed: Iterable[Learned]) -> list[Learned]:
+        """Return its rules, and what was guessed of fields that it does not find.
+
+        Of pages that have the title where the software shows it, labels alone are a guess: a portal has added them.
+        What the software gives to a field is no other's.
+        """
+        shipped = {name: rule for name in FIELDS if (rule := self._rule(name))}
+        found = {name: rule for name, rule in shipped.items() if any(rule.given)}
+        taken = {value for rule in found.values() for given in rule.given for value in given}
+        new = (rule for rule in guessed if not taken.issuperset(value for given in rule.given for value in given))
+        guesses = {rule.name: rule for rule in new if "title" not in found or "label" in rule.table}
+        rules = {**shipped, **guesses, **found}
+        return [rules[name] for name in FIELDS if name in rules]
+
+    def _rule(self, name: str) -> Learned | None:
+        """Return the rule of a field; ``None`` if the software has none for it."""
+        written = self._tables.get("fields", {}).get(name)
+        if written is None:
+            return None
+        entries = [each["fields"].get(name) for each in self._documents]
+        given = [texts(each["value"]) if each else [] for each in entries]
+        sure = min((each["confidence"] for each in entries if each), default=_ABSENT)
+        why = () if any(given) else ("no sample page has it",)
+        first, *further = written if isinstance(written, list) else [written]
+        table = {"css": first} if isinstance(first, str) else first
+        return Learned(name, table, BY, given, sure, why, tuple(further))
+
+    @property
+    def files(self) -> Files | None:
+        """The rules of the files; ``None`` if no sample page has any."""
+        counts = [len(each["resources"]) for each in self._documents]
+        if not any(counts):
+            return None
+        tables = dict(self._tables["resources"])
+        how = {name: tables.pop(name) for name in ("css", "xpath") if name in tables}
+        first = next(each["resources"][0] for each in self._documents if each["resources"])
+        shown = {name: " ".join(texts(each["value"])) for name, each in first.items()}
+        return Files(how, tables, counts, shown, _LINKED)
+
+
+def template_links(sample: Sample) -> Links | None:
+    """Return the rules of the links on the listing of known software; ``None`` if it has no such links."""
+    software = known(sample.page)
+    if software is None or not software.tables:
+        return None
+    found = [each.url for each in dataset_links(sample.page, software.rules(sample.address))]
+    table = {name: value for name, value in software.tables["links"].items() if name != "total"}
+    return Links(table, found, _LINKED) if found else None
