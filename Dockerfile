@@ -1,4 +1,5 @@
-# The package, Debian's Chromium, and what the tests run with; docs/install.md#docker has the commands.
+# The package with its extras browser, s3 and queue, Debian's Chromium, and the versions that the tests run with.
+# docs/install.md#docker has the commands, docs/containers.md those of compose.yaml.
 FROM python:3.11-slim-bookworm
 
 RUN apt-get update \
@@ -7,8 +8,9 @@ RUN apt-get update \
     && useradd --create-home --uid 1000 harvest \
     && install --directory --owner harvest /catalogues
 
-COPY requirements.txt /package/
-RUN pip install --no-cache-dir --requirement /package/requirements.txt
+COPY requirements.txt requirements-dev.txt /package/
+RUN grep -E '^(procrastinate|psycopg)' /package/requirements-dev.txt >/package/requirements-queue.txt \
+    && pip install --no-cache-dir --requirement /package/requirements.txt --requirement /package/requirements-queue.txt
 
 COPY pyproject.toml setup.py README.md LICENSE NOTICE /package/
 COPY crawlers /package/crawlers

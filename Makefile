@@ -3,6 +3,7 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+SCHEMAS := $(VENV)/github/schema.graphql $(VENV)/compose/schema.json
 # Images of Python often set this; each of the tests' thousands of crawls would compile the project again
 unexport PYTHONDONTWRITEBYTECODE
 
@@ -39,7 +40,7 @@ lint: $(VENV)/.dev  ## ruff and mypy
 docs: $(VENV)/.dev  ## build the documentation as a site, docs/_build/index.html; a warning is an error
 	@$(BIN)/python -m sphinx -W --keep-going -q -b html -d .sphinx_cache docs docs/_build
 
-pictures: $(VENV)/.dev  ## make the pictures of the README and the docs again, from a real harvest; it needs Chromium
+pictures: $(VENV)/.dev  ## make the pictures of the README and the docs again, from real harvests; it needs Chromium and faketime
 	@$(BIN)/python tests/pictures.py
 
 bench: $(VENV)/.dev  ## measure speed and memory, as ratios in one run
@@ -59,23 +60,26 @@ $(VENV)/.runtime: requirements.txt | $(VENV)/bin/python
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements.txt
 	@touch $@
 
-$(VENV)/.dev: requirements-dev.txt $(VENV)/.runtime | $(if $(shell command -v npm),$(VENV)/github/schema.graphql) $(TEMPLATES:%=$(VENV)/templates/%/fetched)
+$(VENV)/.dev: requirements-dev.txt $(VENV)/.runtime | $(if $(shell command -v npm),$(SCHEMAS)) $(TEMPLATES:%=$(VENV)/templates/%/fetched)
 	@echo "installing requirements-dev.txt into $(VENV) ..."
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements-dev.txt
 	@touch $@
 
-# GitHub's published schema, which the tests' GitHub checks queries against; it is not ours to copy, and PyPI has it not
+# Schemas that tests check against, GitHub's and that of compose.yaml; they are not ours to copy, and PyPI has neither
+$(VENV)/github/schema.graphql: MEMBER := package/schema.graphql
 $(VENV)/github/schema.graphql: PACKAGE := @octokit/graphql-schema@15.26.1
 $(VENV)/github/schema.graphql: SHA512 := 4450c2d8ca5105de00c5246f51e04855e054ee88cdfd2c437c02d477b89560e49e10ade065aa91d8c18ecac8f8661db18f6458e5f400513f8eaaaee1593ada30
-$(VENV)/github/schema.graphql: | $(VENV)/bin/python
+$(VENV)/compose/schema.json: MEMBER := package/schemas/compose.schema.json
+$(VENV)/compose/schema.json: PACKAGE := dclint@3.1.0
+$(VENV)/compose/schema.json: SHA512 := 69f4c67734455172b8c82a488845bf2ce47ef5338c10384d95d0e9e7a5425b39fb243983e39d4f7148bae3418694c1e06c7289d74ac3066e0fb697016e3aa55f
+$(SCHEMAS): | $(VENV)/bin/python
 	@command -v npm >/dev/null || { echo "npm is missing, which fetches $(PACKAGE) for the tests. On Debian: apt-get install npm"; exit 1; }
 	@echo "fetching $(PACKAGE) into $(VENV) ..."
 	@mkdir -p $(@D)
 	@cd $(@D) && npm pack --silent $(PACKAGE) >/dev/null && mv *.tgz package.tgz
 	@$(BIN)/python -c 'import hashlib, sys; sys.exit(hashlib.sha512(open(sys.argv[1], "rb").read()).hexdigest() != sys.argv[2])' $(@D)/package.tgz $(SHA512) || \
 		{ rm $(@D)/package.tgz; echo "$(PACKAGE) is not the file that was expected: its SHA-512 differs"; exit 1; }
-	@tar -xzf $(@D)/package.tgz -C $(@D) --strip-components=1 package/$(@F)
-	@touch $@
+	@tar -xOzf $(@D)/package.tgz $(MEMBER) >$@.part && mv $@.part $@
 
 # These templates are AGPL, so they are not here; nothing of the wheels is installed or run
 $(VENV)/templates/%/fetched: | $(VENV)/bin/python

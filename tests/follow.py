@@ -217,7 +217,7 @@ def copy_project(folder: Path) -> None:
 def on_free_ports(page: str) -> str:
     """Return a page with free ports instead of those that it names, so that nothing else has them."""
     page = re.sub(r"^\$ scrapy dashboard\b(?!.* --port)", "$ scrapy dashboard --port 0", page, flags=re.MULTILINE)
-    for port in {*re.findall(r"port[= ](\d{4,})", page)}:
+    for port in {*re.findall(r"(?:port[= ]|127\.0\.0\.1:)(\d{4,})", page)}:
         with socket.create_server(("127.0.0.1", 0)) as free:
             page = re.sub(rf"\b{port}\b", str(free.getsockname()[1]), page)
     return page

@@ -17,6 +17,7 @@ PACKAGES = {
     "bash": "bash",
     "chromium": "chromium",
     "initdb": "postgresql",
+    "nginx": "nginx-light",
     "npm": "npm",
     "setpriv": "util-linux",
     "systemd-analyze": "systemd",

@@ -1,6 +1,7 @@
 """Make the pictures of the README and the docs from a real harvest: ``make pictures``.
 
-Ten catalogues of the tests are harvested on a pseudo-terminal, which is recorded; then Chromium takes the dashboard.
+Ten catalogues of the tests are harvested for eight nights, by a clock that faketime sets back. The first night runs
+on a pseudo-terminal, which is recorded; then Chromium takes the dashboard.
 """
 
 from __future__ import annotations
@@ -26,12 +27,16 @@ ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
 
 from crawlers.components.browser import executables  # noqa: E402
-from tests.ten import Ten  # noqa: E402
+from tests.ten import LATER, Ten  # noqa: E402
 
 PICTURES = ROOT / "docs" / "pictures"
 CELL, LINE, MARGIN = 8, 19, 16
 """The width of a character, the height of a line, and what is around the text, in pixels."""
 LONGEST_PAUSE = 0.6
+HARVEST = ["scrapy", "harvest", "--all", "--parallel", "4"]
+NIGHTS = 8
+GONE = 3
+"""The day on which a dataset is removed."""
 ESCAPE = re.compile(r"\x1b\[(?:\d*;)?(\d*)m")
 COLOURS = {"31": "#ff7b72", "32": "#7ee787", "33": "#e3b341", "34": "#79c0ff", "35": "#d2a8ff", "36": "#76e3ea"}
 STYLE = """
@@ -50,12 +55,12 @@ class Line:
     text: str
 
 
-def record(command: list[str], environment: dict[str, str]) -> list[Line]:
-    """Run a command on a pseudo-terminal; return the lines that it showed."""
+def record(command: list[str], environment: dict[str, str], days: int) -> list[Line]:
+    """Run a command on a pseudo-terminal, some days ago; return the lines that it showed."""
     ours, theirs = os.openpty()
     began = time.monotonic()
     lines = [Line(0, f"$ {' '.join(command)}")]
-    started = [sys.executable, "-m", *command]
+    started = ["faketime", "-f", f"-{days}d", sys.executable, "-m", *command]
     with subprocess.Popen(started, cwd=ROOT, env=environment, stdout=theirs, stderr=subprocess.DEVNULL):
         os.close(theirs)
         with (
@@ -117,15 +122,28 @@ def photograph(address: str) -> None:
         browser.close()
 
 
+def pass_day(ten: Ten, day: int) -> None:
+    """Let some catalogues add datasets, and most change one."""
+    ten.change()
+    for portal in (ten.river, ten.aid)[: 1 + day % 2]:
+        added = portal.change(add=4 + 3 * day)["added"]
+        portal.change(edit={name: {"metadata_modified": LATER} for name in added})
+    for catalogue in (ten.ministry, ten.region):
+        catalogue.add()
+    if day == GONE:
+        ten.region.remove("d0010")
+
+
 def main() -> None:
     folder = Path(tempfile.mkdtemp())
     environment = {**os.environ, "CRAWLERS_HOME": str(folder), "TERM": "xterm-256color"}
     try:
         with Ten(folder) as ten:
-            lines = record(["scrapy", "harvest", "--all", "--parallel", "4"], environment)
-            ten.change()
-            record(["scrapy", "harvest", "--all", "--parallel", "4"], environment)
-        (PICTURES / "harvest.svg").write_text(animated(lines), encoding="utf-8")
+            for day in range(NIGHTS):
+                lines = record(HARVEST, environment, NIGHTS - 1 - day)
+                if day == 0:
+                    (PICTURES / "harvest.svg").write_text(animated(lines), encoding="utf-8")
+                pass_day(ten, day)
         with dashboard(environment) as address:
             photograph(address)
     finally:

@@ -180,7 +180,7 @@ def test_another_machine_goes_on_from_what_is_stored(node, portal, crawl):
     assert states == ["complete", "interrupted"]
     again = a.crawl(site, *jobdir)
     assert (again.code, again.report["resumed"], again.report["counts"]["unchanged"]) == (0, False, 240)
-    assert "Others have crawled hdx since: it is listed from the beginning." in again.log
+    assert "Another node has crawled hdx since; listing starts over." in again.log
     assert documents(a.stored()) == documents(contents(a.output)) == documents(alone)
 
 

@@ -170,7 +170,7 @@ def test_the_repository_of_a_package():
         ("a: [", "while parsing"),
         ("- a\n- b", "it has no names and values"),
         ("a: &x [1]\nb: [*x, *x]", "it has aliases"),
-        ("a: " + "[" * 60 + "]" * 60, "deeper than"),
+        ("a: " + "[" * 60 + "]" * 60, "levels"),
         ("a: [" + "1," * 10_001 + "]", "more than 10000 nodes"),
         ("a: 0x" + "f" * 60_000, "too large"),
         ("a: !!python/object/apply:os.system [id]", "could not determine a constructor"),

@@ -10,6 +10,8 @@ from tests.needed import needs
 FOLLOWED = (
     "README.md",
     "docs/first-harvest.md",
+    "docs/first-survey.md",
+    "docs/new-catalogue.md",
     "docs/html.md#ten-minutes",
     "docs/api.md#from-an-unknown-api-to-a-harvested-source",
 )

@@ -224,9 +224,7 @@ def test_a_heartbeat_that_can_not_be_written_stops_no_crawl(portal, output):
     (folder / ".heartbeat").mkdir()
     ran = scrapy("crawl", "hdx", *options(output, FAST_BEAT, portal=portal(datasets=5).url, level="snapshot"))
     assert ran.returncode == 0
-    told = (
-        "running.json can't be written, so this run looks as if it had crashed: [Errno 21] Is a directory: '.heartbeat'"
-    )
+    told = "running.json can't be written; the run will be reported as crashed: [Errno 21] Is a directory: '.heartbeat'"
     assert ran.stderr.count(told) == 1
     assert json_lines(folder / "errors.jsonl") == []
 

@@ -167,7 +167,7 @@ def test_entities_are_declared_and_expanded_up_to_a_limit(monkeypatch: pytest.Mo
     for name, value in {"a": "xx", "b": "&a;&a;", "c": "1234", "d": "&b;y"}.items():
         declared.declare(name, value)
     assert (declared.text("b"), declared.text("c")) == ("xxxx", "1234")
-    with pytest.raises(AnswerError, match="entity d stands for over 4 characters"):
+    with pytest.raises(AnswerError, match="entity d is longer than 4 characters"):
         declared.check()
     with pytest.raises(AnswerError, match="declares more than 4 entities"):
         declared.declare("e", "")

@@ -670,7 +670,7 @@ def test_bad_rows_change_nothing(moved: tuple[Place, Portal, dict[str, str]]) ->
         f"{path}, line 4: '{one}' occurs more than once.",
         f"{path}, line 5: local is not an id of 1 to 1000 printable characters.",
         f"{path}, line 6: remote is not an id of 1 to 1000 printable characters.",
-        f"{path}, line 7: datasets/{damaged.name} can't be read: it is not the document that was written.",
+        f"{path}, line 7: datasets/{damaged.name} can't be read: its SHA-256 is not the one in manifest.jsonl.",
         f"{path}, line 8: '{other}' occurs more than once.",
         "Nothing was changed.",
     ]

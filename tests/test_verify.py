@@ -172,7 +172,7 @@ def test_a_source_that_is_not_there(output):
     nothing = verified(output / "empty")
     assert (nothing.returncode, nothing.stdout) == (
         0,
-        f"{output / 'empty'} holds no source: there is nothing to verify\n",
+        f"{output / 'empty'} holds no source: crawl one first, or name another folder with -s OUTPUT_DIR=.\n",
     )
 
 

@@ -141,7 +141,7 @@ class Job:
                     self.db.execute(f"DELETE FROM {table}")  # noqa: S608  # the names are this module's
             self.commit()
         except (OSError, sqlite3.OperationalError) as error:
-            logger.error("%s: the same command goes on from what is stored", error)  # noqa: TRY400
+            logger.error("%s: run the same command to continue", error)  # noqa: TRY400
         if self.finished and not self.broken:
             with suppress(sqlite3.OperationalError):  # a full disk, say: the ledger stays as large as it is
                 self.db.execute("ROLLBACK")

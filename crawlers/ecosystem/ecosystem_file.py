@@ -60,7 +60,7 @@ def _check(text: str) -> None:
             raise ValueError("it has aliases")  # noqa: TRY004
         depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
         if number > _NODES or depth > _DEPTH:
-            raise ValueError(f"it has more than {_NODES} nodes, or is deeper than {_DEPTH}")
+            raise ValueError(f"it has more than {_NODES} nodes or {_DEPTH} levels")
 
 
 def _plain(value: Any) -> Any:

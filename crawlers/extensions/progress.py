@@ -172,7 +172,7 @@ class Heartbeat:
             inside.write(self.path.parent, self.path.name, strict_json.dumps(self._state()), _SCRATCH)
         except (OSError, sqlite3.Error) as error:
             if not self.failing:
-                logger.warning("%s can't be written, so this run looks as if it had crashed: %s", self.path, error)
+                logger.warning("%s can't be written; the run will be reported as crashed: %s", self.path, error)
             self.failing = True
         else:
             self.failing = False

@@ -89,7 +89,7 @@ class Storing:
     def discard_job(self, jobdir: str | None) -> None:
         """Discard a job that can't go on: what it has done is not in the folder any more, or others have done more."""
         if self.owner.is_rebuilt and jobdir and discard(Path(jobdir)):
-            logger.warning("Others have crawled %s since: it is listed from the beginning.", self.owner.source)
+            logger.warning("Another node has crawled %s since; listing starts over.", self.owner.source)
 
     def spider_opened(self) -> None:
         """Begin to renew and to store; what is to be done last is connected last."""

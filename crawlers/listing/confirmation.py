@@ -338,8 +338,8 @@ class GoneRecords(Confirmation):
             self._remember(is_believed=False)
             yield from super().unchecked(error, request, status, about, is_end=is_end)
             return
-        why = f"{self.by} does not give by its own address what it lists ({error})"
-        self.crawl.logger.info("%s: its listings decide what is gone", why)
+        why = f"{self.by} does not answer for a single record that it lists ({error})"
+        self.crawl.logger.info("%s: a dataset is withdrawn when its listings lack it", why)
         self._let_listings_decide(why)
 
 

@@ -99,7 +99,9 @@ class Places:
         if file in self.files:
             return self.files[file].parent, self.files[file].name
         where = "" if below != "archive" else ": restore the files of an archive with -s ARCHIVE_STORE=FOLDER"
-        raise BackupError(f"{file[:200]} has no place in this project{where}. Nothing was restored.")
+        raise BackupError(
+            f"The backup has {file[:200]}, for which this project has no folder{where}. Nothing was restored."
+        )
 
 
 class Sums:

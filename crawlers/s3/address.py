@@ -29,7 +29,7 @@ def is_address(location: object, setting: str) -> bool:
     if text.lower().startswith(_SCHEME):
         return True
     if "://" in text:
-        raise OutputError(f"{setting} is neither a folder nor s3://bucket/prefix: nothing else can be used.")
+        raise OutputError(f"{setting} must be a folder or s3://bucket/prefix.")
     return False
 
 

@@ -175,7 +175,7 @@ class Entities:
                 length += len(part)
                 if length > _LONGEST_ENTITY:
                     raise AnswerError(
-                        "unsafe_xml", f"the XML's entity {name} stands for over {_LONGEST_ENTITY} characters"
+                        "unsafe_xml", f"the XML's entity {name} is longer than {_LONGEST_ENTITY} characters"
                     )
                 parts.append(part)
             self._expanded[name] = "".join(parts)

@@ -21,7 +21,7 @@ def main() -> int:
         settings = [f"OUTPUT_DIR={OUTPUT}", "REQUESTS_PER_SECOND=20", "CRAWL_DELAY_MAX=0"]
         options = [*(word for one in settings for word in ("-s", one)), "--loglevel", "WARNING"]
         command = ["scrapy", "crawl", "hdx", "-a", f"portal={portal.url}", "-a", "q=flood", *options]
-        print(f"A portal of 120 datasets listens at {portal.url}\n\n$ {shlex.join(command)}\n", flush=True)
+        print(f"A portal of 120 datasets listens at {portal.url}\n\n$ .venv/bin/{shlex.join(command)}\n", flush=True)
         code = subprocess.run([sys.executable, "-m", *command], cwd=ROOT, check=False).returncode
     print(f"\nexit code {code}; the portal has stopped.\n")
     print(*tree(ROOT / OUTPUT), sep="\n")

@@ -50,7 +50,7 @@ class Command(ProjectCommand):
             except DamagedSourceError as error:
                 self._report(str(error))
         if not sources:
-            print(f"{output} holds no source: there is nothing to index")
+            print(f"{output} holds no source: crawl one first, or name another folder with -s OUTPUT_DIR=.")
             return
         with readable(output), closing(connect(output)) as db:
             update(db, output)

@@ -29,4 +29,4 @@ class Command(ProjectCommand):
         interval = self.settings.getfloat("LOGSTATS_INTERVAL")
         self.exitcode = verify(output, list(dict.fromkeys(args)) or known, interval)
         if not known:
-            print(f"{output} holds no source: there is nothing to verify")
+            print(f"{output} holds no source: crawl one first, or name another folder with -s OUTPUT_DIR=.")

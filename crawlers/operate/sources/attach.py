@@ -130,7 +130,7 @@ class Manifest:
         """
         body = inside.read(self.folder, line["metadata_file"])
         if hashlib.sha256(body).hexdigest() != line["sha256"]:
-            raise OSError(0, "it is not the document that was written", line["metadata_file"])
+            raise OSError(0, "its SHA-256 is not the one in manifest.jsonl", line["metadata_file"])
         return body
 
 

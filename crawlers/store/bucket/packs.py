@@ -118,7 +118,7 @@ def _row(found: dict[str, Any], name: str) -> Row:
     if not isinstance(content, bytes) or len(content) != size or hashlib.sha256(content).hexdigest() != row.sha256:
         raise _damaged(name, f"the content of {str(row.file)[:300]!r} is not what its hash says")
     if not isinstance(row.file, str) or not is_file(row.file):
-        raise _damaged(name, f"{str(row.file)[:300]!r} can't be in a source's folder")
+        raise _damaged(name, f"{str(row.file)[:300]!r} is not a valid path in a source's folder")
     return row
 
 
