@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import csv
 import fcntl
+import io
 import json
 import os
 import pty
@@ -15,6 +16,7 @@ import struct
 import subprocess
 import sys
 import termios
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -24,10 +26,14 @@ from scrapy.exceptions import UsageError
 
 from crawlers import settings
 from crawlers.operate.console import open_streams, print_error, print_lines
+from crawlers.operate.dashboard import app
+from crawlers.operate.report.report import write
 from crawlers.operate.sources.source import project
 from crawlers.operate.strict_command import StrictCommand
+from crawlers.store.index.database import connect
 from tests import forked
 from tests.conftest import ROOT, Crawl, command, options, scrapy, spider_names
+from tests.indexed import indexed
 from tests.portal.apis import API
 from tests.portal.dcat import Catalogue
 
@@ -141,6 +147,22 @@ def test_messages_name_the_command_that_was_called(tmp_path):
     assert "\n   catalogue-crawlers <command> [options] [args]\n" in installed(cwd=tmp_path).stdout
     (tmp_path / "sources.toml").write_text("")
     assert installed("sources", cwd=tmp_path).stdout.endswith(": catalogue-crawlers sources add NAME URL adds one.\n")
+
+
+def test_pages_name_the_command_that_was_called(monkeypatch, tmp_path):
+    monkeypatch.setenv("CRAWLERS_COMMAND", "catalogue-crawlers")
+    indexed(tmp_path, datasets=12)
+    asked = app(tmp_path, listed=tmp_path / "sources.toml").test_client()
+    for path in ("/", "/sources", "/files", "/errors?kind=http", "/nothing"):
+        shown = asked.get(path, base_url="http://localhost").text
+        assert not re.search(r"(?<!-m )\bscrapy [a-z]", shown), path
+    assert (
+        "<code>catalogue-crawlers sources add NAME URL</code>"
+        in asked.get("/sources", base_url="http://localhost").text
+    )
+    with closing(connect(tmp_path)) as db:
+        write(db, file := io.BytesIO())
+    assert "Made by <code>catalogue-crawlers report</code>" in file.getvalue().decode()
 
 
 def test_what_a_portal_wrote_is_not_changed(monkeypatch, capsys):

@@ -179,6 +179,27 @@ def test_only_harmless_addresses_are_links(browser):
     assert not [one for one in outside if "hidden" in one]
 
 
+NAMELESS = "9f86d081884c7d659a2feaa0c55ad015"
+
+
+def test_a_description_is_shown_as_it_is_meant_and_a_resource_by_its_file(copy):
+    (dataset, resource) = rows(copy.output, "SELECT dataset_id, resource_id FROM resources WHERE source = 'rivers'")[0]
+    about = (
+        "# Floods\n\n**One** of [many](https://example.org/m)\n\n|a|b|\n|-|-|\n|1|2|\n\n![m](https://example.org/m.png)"
+    )
+    change(copy.output, "UPDATE datasets SET description = ? WHERE dataset_id = ?", about, dataset)
+    named = "UPDATE resources SET title = NULL, url = ?, format = 'XLSX', resource_id = ? WHERE resource_id = ?"
+    change(copy.output, named, "https://example.org/files/levels?x=1", NAMELESS, resource)
+    browser = client(copy)
+    shown = page(browser, addresses.dataset("rivers", dataset))
+    (theirs,) = shown.find_class("text-of-theirs")
+    assert [one.tag for one in theirs.iterdescendants()][:5] == ["p", "strong", "p", "strong", "a"]
+    assert (len(theirs.xpath(".//td")), theirs.xpath(".//img")) == (2, [])
+    assert theirs.xpath("string(p[2])") == "One of many"
+    assert "levels (XLSX)" in shown.xpath("string(//section[@aria-labelledby='resources'])")
+    assert NAMELESS not in shown.xpath("string(//section[@aria-labelledby='resources'])")
+
+
 def test_the_same_dataset_in_another_catalogue_is_named(browser, made):
     (title,) = rows(made.output, "SELECT title FROM datasets WHERE source = 'broken' LIMIT 1")[0]
     (dataset_id,) = rows(made.output, "SELECT dataset_id FROM datasets WHERE source='rivers' AND title = ?", title)[0]
@@ -397,7 +418,7 @@ def test_the_overview_has_the_runs_as_they_are_now(copy):
     assert "the last run crashed and left no report" in text(page(browser, "/sources/rivers"))
     with held(folder):
         shown = page(browser, "/")
-        assert shown.xpath(stands).split() == ["complete", "running"]
+        assert shown.xpath(stands).split()[:3] == ["complete", "running", "begun,"]
         assert "rivers running begun" in text(shown), "not that it has found 0 datasets"
     (folder / "running.json").unlink()
     assert page(browser, "/").xpath(stands).split() == ["complete"]
@@ -414,6 +435,14 @@ def test_a_run_of_what_changed_says_so(copy):
     assert "datasets that had changed listed" in text(page(browser, f"/runs/rivers/{name}"))
     assert "complete 60 changed" in text(page(browser, "/runs?source=rivers"))
     assert " changed" not in text(page(browser, "/runs?source=broken"))
+    quiet = {"listed": 0, "expected": 0, "unchanged_since": report["since"], "datasets_on_disk": 60}
+    path.write_text(json.dumps(report | quiet))
+    change(copy.output, "UPDATE runs SET listed = 0, expected = 0 WHERE source = 'rivers'")
+    for address in ("/runs?source=rivers", "/sources/rivers", "/"):
+        assert "60 on disk" in text(page(browser, address))
+        assert "0 of 0" not in get(browser, address).text
+    shown = text(page(browser, f"/runs/rivers/{name}"))
+    assert "Nothing changed since 2026-11-01 00:00 UTC; 60 datasets on disk" in shown
 
 
 def test_a_run_that_goes_on_is_listed_once(copy):

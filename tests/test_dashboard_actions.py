@@ -167,16 +167,22 @@ def desk(shared) -> Desk:
 # The login
 
 
-def test_without_a_password_there_is_nothing_to_press(desk):
+def test_the_first_user_is_added_while_the_dashboard_runs(desk):
     with dashboard(desk.output, *desk.given, OURS=PASSWORD) as (url, _):
         for path in ("/", "/sources/rivers", "/runs"):
             assert "<form method" not in ask(url, path).text
             assert "Log in" not in ask(url, path).text
-        assert ask(url, "/login").status == 404
-        for path in ("/login", "/logout", "/sources/rivers/disable", "/"):
-            answer = ask(url, path, "POST", b"password=" + PASSWORD.encode())
-            assert (answer.status, answer.headers["Allow"]) == (405, "GET, HEAD")
-    assert 'spider = "ckan"   # any\nschedule' in desk.file.read_text()
+        assert "Nobody can log in yet: <code>scrapy users add" in ask(url, "/login").text
+        for path in ("/login", "/logout", "/sources/rivers/disable"):
+            assert ask(url, path, "POST", b"password=" + PASSWORD.encode()).status == 403
+        assert ask(url, "/", "POST").headers["Allow"] == "GET, HEAD"
+        assert 'spider = "ckan"   # any\nschedule' in desk.file.read_text()
+        Users(file := desk.file.parent / "users.toml").add("ada", "admin", PASSWORD)
+        browser = Browser(url)
+        assert browser.log_in(name="ada").status == 303
+        assert "Add a source" in browser.get("/sources").text
+        file.unlink()
+        assert "Log in" not in browser.get("/sources").text
 
 
 @pytest.mark.parametrize(

@@ -418,8 +418,16 @@ def test_one_run_in_words(tmp_path):
         "new       dataset  d1  Floods [2J failed all",
         "failed    fetch/http  HTTP 500  https://***@example.org/",
     ]
-    told = json.loads(jobs(tmp_path, "show", f"one/{RUN.format(3)}", "--json").stdout)
-    assert (told["run"]["state"], [item["status"] for item in told["items"]]) == ("complete", ["new", "failed"])
+
+    def items(*words: str) -> list[str]:
+        told = json.loads(jobs(tmp_path, "show", f"one/{RUN.format(3)}", "--json", *words).stdout)
+        assert told["run"]["state"] == "complete"
+        return [item["status"] for item in told["items"]]
+
+    assert items() == items("--limit", "0") == ["new", "failed"]
+    assert items("--limit", "1") == items("--status", "updated,new") == ["new"]
+    assert items("--failed") == items("--status", "failed", "--limit", "5") == ["failed"]
+    assert items("--status", "restored") == []
 
 
 def test_the_last_run_of_a_source(tmp_path):
@@ -502,7 +510,12 @@ def test_a_run_at_work_has_its_process_and_one_that_died_has_ended(tmp_path):
     [
         (["oen"], "has no runs of a source 'oen'. Did you mean one? There are: one."),
         (["show", "nothing"], "has no run or source 'nothing'. `scrapy jobs` lists the runs."),
-        (["show"], "scrapy jobs takes: show NAME|RUN [--json]; `scrapy jobs` lists"),
+        (["show"], "scrapy jobs takes: show NAME|RUN [--failed | --status STATE,...] [--limit N] [--json]; `scr"),
+        (
+            ["show", "one", "--status", "complete"],
+            "'complete' is not a state. There are: new, updated, withdrawn, restored, fa",
+        ),
+        (["show", "one", "--since", "2026-11-20"], "scrapy jobs show takes no --since."),
         (["--status", "faild"], "--status: 'faild' is not a state. Did you mean failed? There are: pending, running, "),
         (["--status", "failed", "--failed"], "Give --failed or --status, not both."),
         (["one", "two"], "scrapy jobs takes: [NAME]"),

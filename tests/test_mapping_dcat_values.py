@@ -11,6 +11,7 @@ from time import process_time
 from typing import Any
 
 import pytest
+from lxml.html import fragment_fromstring
 from pyoxigraph import BlankNode, RdfFormat, parse
 from pyoxigraph import Literal as PyoxigraphLiteral
 
@@ -19,7 +20,7 @@ from crawlers.records import markup
 from crawlers.records.dcat.description import Description, languages_first, text
 from crawlers.records.dcat.extents import spatial, temporal
 from crawlers.records.dcat.themes import themes
-from crawlers.records.markup import markdown
+from crawlers.records.markup import SHOWN, as_html, as_text, markdown
 from crawlers.records.rdf import authorities
 from crawlers.records.rdf.terms import (
     DCAT,
@@ -264,6 +265,14 @@ HOSTILE: dict[str, Callable[[], str]] = {
     "references": lambda: "&#" * 500_000,
     "quotes": lambda: "<blockquote>" * 95 + "x",
     "paragraphs": lambda: "<p>x</p>" * 10_000_000,
+    "marks of quotes": lambda: ">" * 50_000,
+    "lists": lambda: "".join(" " * depth + "- x\n" for depth in range(300)),
+    "brackets": lambda: "[" * 50_000,
+    "links": lambda: "[x](" * 20_000,
+    "pictures": lambda: "![" * 30_000,
+    "stars": lambda: "**x" * 20_000,
+    "cells": lambda: "|a" * 10_000 + "\n" + "|-" * 10_000 + "\n" + "|a|b\n" * 5_000,
+    "rows": lambda: "|a|b\n|-|-\n" + "|\n" * 20_000,
 }
 
 
@@ -272,6 +281,8 @@ def test_hostile_html_is_bounded(name: str) -> None:
     hostile = HOSTILE[name]()
     begun = process_time()
     assert len(markdown(hostile) or "") < 1_500_000
+    assert len(as_html(hostile)) < 400_000
+    assert len(as_text(hostile[:SHOWN])) <= SHOWN
     assert process_time() - begun < 6
 
 
@@ -841,3 +852,35 @@ def test_nothing_raises(junk: str) -> None:
         for place in spatial(Description(description, junk), *(name for name in node if name.endswith("spatial"))):
             json.dumps(place.geometry, allow_nan=False)
         markdown(junk)
+
+
+@pytest.mark.parametrize(
+    "hostile",
+    [
+        "<script>x()</script>",
+        "<img src=x onerror=x()>",
+        '<svg onload=x()><a xlink:href="javascript:x()">x</a></svg>',
+        "<iframe src=https://evil.example></iframe>",
+        "<style>* { display: none }</style><link rel=stylesheet href=https://evil.example/a.css>",
+        "<form action=https://evil.example><input name=password><button>Log in</button></form>",
+        "<p style='position: fixed' class=flash id=content onclick=x()>x</p>",
+        "<meta http-equiv=refresh content=0;https://evil.example><base href=https://evil.example>",
+        "<math><mtext><table><mglyph><style><img src=x onerror=x()>",
+        "<noscript><p title='</noscript><img src=x onerror=x()>'>",
+        "[a](javascript:x()) [b](JaVa\nScRiPt:x()) [c](data:text/html,x) [d](vbscript:x) [e](&#106;avascript:x())",
+        "[logout](/logout) [far](//evil.example) <a href=/users>users</a> <a href='java\tscript:x()'>x</a>",
+        "![pixel](https://evil.example/p.gif) ![x](javascript:x()) ![](data:image/svg+xml,x)",
+        '![a](https://a.org/"onerror=x) ![<script>x()</script>](https://a.org)',
+        "[x]: javascript:x()\n\n[x] <javascript:x()> <https://evil.example/<b>>",
+        "<table background=https://evil.example/p.gif><tr><td style='background: url(https://evil.example)'>1",
+        "<!-- --!><img src=x onerror=x()> --> <![CDATA[<script>x()</script>]]> <?php x() ?>",
+        "`<script>x()</script>`\n\n```html\n</code></pre><script>x()</script>\n```",
+        "\ud800<b>\x00\u202e</b>",
+    ],
+)
+def test_a_description_does_nothing_on_a_page(hostile: str) -> None:
+    for said in (hostile, f"Floods {hostile} **more**", f"<p>{hostile}</p>", f"| a |\n|---|\n| {hostile} |"):
+        for one in fragment_fromstring(as_html(said), create_parent="div").iterdescendants():
+            assert one.tag in markup.SHOWN_TAGS
+            assert {*one.keys()} <= {"href", "rel", "start"}
+            assert one.get("href", "https://").startswith(("http://", "https://", "ftp://", "mailto:"))

@@ -261,8 +261,8 @@ def test_the_first_screen_has_what_is_wrong_the_last_runs_growth_and_changes(hou
 @pytest.mark.browser
 def test_a_report_knows_the_sources_that_never_ran(reports, chromium):
     with tab(chromium) as page:
-        page.goto(reports["1"].as_uri() + "#listed")
-        table = page.get_by_role("table", name="All sources")
+        page.goto(reports["1"].as_uri() + "#sources")
+        table = page.get_by_role("table", name="Each source")
         assert table.is_visible(), "the address opens the part that it names"
         row = table.get_by_role("row").filter(has_text="fresh")
         assert "Pending review" in row.inner_text()
@@ -297,7 +297,7 @@ def test_a_source_has_all_that_an_operator_asks(house, chromium):
 @pytest.mark.parametrize("where", ["sources", "report"])
 def test_a_table_is_sorted(house, reports, chromium, where):
     with tab(chromium) as page:
-        page.goto(f"{house.url}sources" if where == "sources" else reports["60"].as_uri() + "#source-1")
+        page.goto(f"{house.url}sources" if where == "sources" else reports["60"].as_uri() + "#sources")
         table = page.locator("table.sorts").first
         place = page.evaluate(
             "one => [...one.tHead.rows[0].cells].findIndex(cell => cell.textContent === 'Datasets')",

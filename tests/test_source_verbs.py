@@ -317,6 +317,7 @@ WRITTEN = {
     "timezone": ("timezone=Europe/Zurich", {"timezone": "Europe/Zurich"}),
     "retry": ('retry=["1h", "6h"]', {"retry": ["1h", "6h"]}),
     "contact": ("contact=me", {"contact": "me"}),
+    "owner": ("owner=Ada", {"owner": "Ada"}),
     "enabled": ("enabled=false", {"enabled": False}),
     "review": ("review=open", {"review": "open"}),
     "review_comment": ("review_comment=ask first", {"review_comment": "ask first"}),

@@ -65,6 +65,7 @@ def test_the_example(written):
         settings={"REQUESTS_PER_SECOND": "1.0"},
         schedule=parse("daily 01:00-05:00", "hdx", retry=(timedelta(hours=1), timedelta(hours=6))),
         contact="hdx@un.org",
+        owner="Ada",
     )
     assert not found["county"].enabled
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from email.message import Message
-from urllib.parse import unquote, urlsplit
+from urllib.parse import unquote
 
-from crawlers.safety.names import slug
+from crawlers.safety.names import last_segment, slug
 
 _LONGEST = 80  # characters of a name
 _READ = 2_000  # characters of a header, a segment or a title; what follows is not read
@@ -30,7 +30,7 @@ def readable(url: str, content_disposition: str | None, title: str | None) -> st
     >>> readable("https://a.org/download", "attachment; filename*=UTF-8''Br%C3%BCcken.xlsx", None)
     'brucken'
     """
-    names = [*map(_named, (_of_header(content_disposition), _last_segment(url))), slug((title or "")[:_READ], _LONGEST)]
+    names = [*map(_named, (_of_header(content_disposition), last_segment(url))), slug((title or "")[:_READ], _LONGEST)]
     found = next((name for name in names if name and name not in _EMPTY), None) or next(filter(None, names), "file")
     return f"file-{found}"[:_LONGEST].rstrip("-") if _DEVICE.match(found) else found
 
@@ -41,7 +41,7 @@ def file_name(url: str, content_disposition: str | None) -> str:
     >>> file_name("https://a.org/wells.CSV?v=1", None), file_name("https://a.org/", 'attachment; filename="../b.xls"')
     ('wells.CSV', 'b.xls')
     """
-    return _base(_of_header(content_disposition)) or _base(_last_segment(url))
+    return _base(_of_header(content_disposition)) or _base(last_segment(url))
 
 
 def _named(text: str) -> str:
@@ -90,11 +90,3 @@ def _repaired(name: str) -> str:
         return name.encode("latin-1").decode("utf-8")
     except UnicodeError:
         return name
-
-
-def _last_segment(url: str) -> str:
-    try:
-        path = urlsplit(url[: 4 * _READ]).path
-    except ValueError:
-        return ""
-    return unquote(path.rstrip("/").rpartition("/")[2][:_READ])

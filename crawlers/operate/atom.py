@@ -10,8 +10,9 @@ from typing import IO, TYPE_CHECKING
 from lxml import etree
 from markupsafe import Markup
 
-from crawlers.operate.report.difference import as_html
+from crawlers.operate.report import difference
 from crawlers.operate.report.report import cut, inert
+from crawlers.records.markup import as_text
 from crawlers.records.moment import moment, written
 
 if TYPE_CHECKING:
@@ -173,10 +174,10 @@ def _content(entry: Entry) -> Markup:
     said = [_SENTENCES.get(entry.status, f"It is {entry.status}.")]
     said += [entry.reason] if entry.reason else []
     if entry.status == "new" and entry.about:
-        said.append(cut(entry.about, 1_000))
+        said.append(cut(as_text(entry.about), 1_000))
     html = Markup("").join(Markup("<p>{}</p>").format(inert(text)) for text in said)
     html += Markup("<p>{}</p>").format(inert(f"{entry.source}, {entry.key[1]}, {entry.time}"))
-    return html + as_html(entry.difference, changes=_CHANGES, lines=_LINES) if entry.difference else html
+    return html + difference.as_html(entry.difference, changes=_CHANGES, lines=_LINES) if entry.difference else html
 
 
 def _write(xml: etree._IncrementalFileWriter, name: str, text: str = "", **attributes: str) -> None:

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 DAMAGED = 3
 _LONGEST = 2_000  # characters of a sentence
+_FORMS = re.compile(r" \| (?![^[]*\])")  # what stands between two of them; in brackets it is between two options
 _LIKE = 0.7
 _CLOSE = 0.9
 """How similar an unknown setting is to a known one to be a typing error: other components have settings, too."""
@@ -107,7 +108,7 @@ class StrictCommand(ScrapyCommand):
     def takes_of(self, args: Iterable[str]) -> str:
         """Return what may follow the command's name; of a command with verbs, the verb that the words name."""
         name = next((word for word in args if word in self.verbs), None)
-        parts = (part.partition(" ") for part in self.syntax().split(" | "))
+        parts = (part.partition(" ") for part in _FORMS.split(self.syntax()))
         of_verb = [f"{name} {rest}".strip() for first, _, rest in parts if name in first.split("|")]
         return " | ".join(of_verb) or self.syntax()
 

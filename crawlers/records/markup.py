@@ -1,16 +1,20 @@
-"""Descriptions: HTML into Markdown, plain text as it is."""
+"""Descriptions: HTML into Markdown, plain text as it is; and Markdown into what a page or a list shows."""
 
 from __future__ import annotations
 
 import re
 from functools import cache
-from html import unescape
+from html import escape, unescape
 from html.entities import html5
 from typing import TYPE_CHECKING, Any
 
 from crawlers.records import values
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from markdown_it import MarkdownIt
+    from markdown_it.token import Token
     from markdownify import MarkdownConverter
     from nh3 import Cleaner
 
@@ -162,3 +166,98 @@ def _converter() -> MarkdownConverter:
 
     # An underscore in a word is not emphasis, and file_names are full of them.
     return Converter(heading_style="ATX", bullets="-", escape_underscores=False, table_infer_header=True)
+
+
+# What pages and lists show of it
+
+SHOWN = 10_000
+"""Characters of a description that are rendered: the time of Markdown is quadratic at worst."""
+_LEFT_OUT = {"article", "caption", "div", "figcaption", "figure", "h1", "h2", "h3", "h4", "h5", "h6", "img", "section"}
+SHOWN_TAGS = frozenset(_KEPT.split()) - _LEFT_OUT | {
+    "abbr",
+    "cite",
+    "del",
+    "ins",
+    "mark",
+    "small",
+    "sub",
+    "sup",
+    "u",
+    "var",
+}
+"""What a page shows of a description: no pictures, which would tell the portal who reads it, and no headings."""
+_MARKUP = re.compile(r"[*`\[#<|~\\]|&#?\w+;|\b_|_\b|^\s*(?:>|[-+]\s|\d+[.)]\s|[-=]{2,})", re.MULTILINE)
+_SCHEME = re.compile(r"(?:https?|ftp)://|mailto:", re.IGNORECASE)
+_BREAK = re.compile(r"<(?=/?(?:blockquote|br|dd|div|dt|h[1-6]|hr|li|p|pre|td|th|tr)\b)")
+
+
+def as_html(text: str) -> str:
+    r"""Return the beginning of a description, which is Markdown that may have HTML in it, as HTML that can do nothing.
+
+    Links lead to http, https, ftp and mailto only. A picture is a link to it. Headings are bold paragraphs.
+
+    >>> as_html("# Floods\n\nSee **this** [map](/m)")
+    '<p><strong>Floods</strong></p>\n<p>See <strong>this</strong> <a rel="noopener noreferrer nofollow">map</a></p>\n'
+    """
+    return _shown().clean(_html(text))
+
+
+def as_text(text: str) -> str:
+    r"""Return a description's words on one line, without its markup.
+
+    >>> as_text("# Floods\n\n- **One** & [two](https://example.org)\n- <i>three</i>_four ![a map](x.png)")
+    'Floods One & two three_four a map'
+    """
+    if not _MARKUP.search(text):
+        return " ".join(text.split())
+    return " ".join(unescape(_nothing().clean(_BREAK.sub(" <", _html(text)))).split())
+
+
+def _html(text: str) -> str:
+    """Return the HTML of a description's beginning, which is to be cleaned; a half of a pair is a question mark."""
+    found = _FORMATTED.sub(r"<\1>", text[:SHOWN].encode("utf-8", "replace").decode())
+    return str(_rendered(_is_html(found)).render(found))
+
+
+@cache
+def _rendered(has_html: bool) -> MarkdownIt:
+    """Return what renders Markdown; without HTML, what looks like a tag is a text."""
+    from markdown_it import MarkdownIt  # noqa: PLC0415 -- few commands show a description
+
+    found = MarkdownIt("commonmark", {"html": has_html, "breaks": True}).enable(["table", "strikethrough"])
+    found.disable("code")  # texts are indented for other reasons
+    found.add_render_rule("heading_open", lambda *_: "<p><strong>")
+    found.add_render_rule("heading_close", lambda *_: "</strong></p>\n")
+    found.add_render_rule("image", _picture)
+    return found
+
+
+def _picture(_: Any, tokens: Sequence[Token], index: int, *_more: Any) -> str:
+    token = tokens[index]
+    address = str(token.attrs.get("src", ""))
+    return f'<a href="{escape(address)}">{escape(token.content or address)}</a>'
+
+
+@cache
+def _shown() -> Cleaner:
+    from nh3 import Cleaner  # noqa: PLC0415
+
+    return Cleaner(
+        tags=set(SHOWN_TAGS),
+        attributes={"a": {"href"}, "ol": {"start"}},
+        attribute_filter=_address,
+        url_schemes={"http", "https", "ftp", "mailto"},
+        link_rel="noopener noreferrer nofollow",
+    )
+
+
+def _address(_tag: str, name: str, value: str) -> str | None:
+    """Return an attribute; an address without a scheme would lead to the page's own site."""
+    return value if name != "href" or _SCHEME.match(value.strip()) else None
+
+
+@cache
+def _nothing() -> Cleaner:
+    from nh3 import Cleaner  # noqa: PLC0415
+
+    return Cleaner(tags=set())

@@ -7,6 +7,7 @@ import re
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Self
+from urllib.parse import unquote, urlsplit
 
 from slugify import slugify
 
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 _HASHED = "sha256-"
 _SAFE = re.compile(r"(?![._])(?!.*__)[A-Za-z0-9._-]{1,100}(?<!_)")
 _SLUG = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
+_READ = 8_000  # characters of an address; what follows is not read
 _LONGEST = 255  # bytes in a file name, on nearly every file system
 _SOURCE = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]{0,99}")
 _FOLDERS = {"dataset": "datasets", "site": "sites", "extension": "extensions"}
@@ -35,6 +37,19 @@ def safe(identifier: str) -> str:
     if _SAFE.fullmatch(identifier) and not identifier.startswith(_HASHED):
         return identifier
     return _HASHED + hashlib.sha256(identifier.encode("utf-8", "surrogatepass")).hexdigest()[:32]
+
+
+def last_segment(url: str) -> str:
+    """Return the last part of an address' path, which may be a file's name; "" if it has none.
+
+    >>> last_segment("https://a.org/x/Wells%202024.csv?v=1"), last_segment("https://a.org/"), last_segment("https://[x")
+    ('Wells 2024.csv', '', '')
+    """
+    try:
+        path = urlsplit(url[:_READ]).path
+    except ValueError:
+        return ""
+    return unquote(path.rstrip("/").rpartition("/")[2])
 
 
 def is_source(name: str) -> bool:

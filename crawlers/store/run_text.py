@@ -124,6 +124,13 @@ def looks(report: Mapping[str, Any]) -> Looks | None:
 
 
 def listed(run: Run) -> str:
+    """
+    >>> quiet = {"unchanged_since": "2026-11-20T04:00:12.000Z", "datasets_on_disk": 2977}
+    >>> listed(Run(source="a", run="b", state="complete", expected=0, details=quiet))
+    '2,977 on disk'
+    """
+    if not run.listed and not run.expected and nothing_changed(run.details):
+        return f"{run.details['datasets_on_disk']:,} on disk"
     return str(run.listed) if run.expected is None else f"{run.listed} of {run.expected}"
 
 
@@ -220,7 +227,7 @@ def _counts(run: Run) -> Iterator[str]:
     if done := published(run.details):
         yield from _field("published", done)
     elif seen is None:
-        yield from _field("datasets", f"{listed(run)} listed{left_out(run.details)}")
+        yield from _field("datasets", nothing_changed(run.details) or f"{listed(run)} listed{left_out(run.details)}")
         yield from _field("documents", ", ".join(f"{count} {name}" for name, count in run.counts.items() if count))
     else:
         yield from _field(seen.plural, f"{listed(run) if seen.noun == 'file' else sum(seen.states.values())} looked at")

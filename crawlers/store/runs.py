@@ -267,12 +267,14 @@ def _mapping(value: Any, kind: type) -> dict[str, Any]:
 
 # What a run wrote, marked or failed at
 
+ITEM_STATES = ("new", "updated", "withdrawn", "restored", "failed")
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Item:
     """
     Args:
-        status: new, updated, withdrawn, restored; or failed.
+        status: one of `ITEM_STATES`.
         kind: the document's: dataset, dataset_metadata, resource_metadata; ``None`` of what failed.
         file: relative to the source's folder.
         error: one sentence; ``None`` unless it failed, as for the next two.

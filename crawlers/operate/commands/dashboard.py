@@ -71,8 +71,8 @@ class Command(StrictCommand):
             return
         server.run(partial(_begin, settings, server.url, browser=opts.open))
 
-    def _operators(self, project: Project) -> Operators | None:
-        """Return who may change something; ``None`` if nobody can log in, and no proxy is trusted."""
+    def _operators(self, project: Project) -> Operators:
+        """Return who may change something; the first user may be added later."""
         from crawlers.operate.dashboard.login import Login, Proxies
         from crawlers.operate.dashboard.operators import Operators
         from crawlers.operate.dashboard.users import FILE, Users, take_password
@@ -81,8 +81,8 @@ class Command(StrictCommand):
         password = take_password(settings["DASHBOARD_PASSWORD_ENV"], os.environ)
         proxies = Proxies(settings.getlist("TRUSTED_PROXIES"), settings["DASHBOARD_USER_HEADER"])
         users = Users(project.file.path.parent / FILE, password)
-        is_needed = password or proxies.trusted or users.read()
-        return Operators(Login(users, proxies), project) if is_needed else None
+        users.read()  # a file that can't be read is told now
+        return Operators(Login(users, proxies), project)
 
 
 def _begin(settings: Any, url: str, *, browser: bool) -> None:

@@ -9,6 +9,7 @@ import sys
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import asdict
 from datetime import datetime
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +27,7 @@ from crawlers.store.run_text import (
     minute,
     table,
 )
-from crawlers.store.runs import STATES, UNREADABLE, Run, State, damaged, find, items, runs, sources
+from crawlers.store.runs import ITEM_STATES, STATES, UNREADABLE, Item, Run, State, damaged, find, items, runs, sources
 from crawlers.store.sources_file import is_listed
 
 _COUNTS = ("new", "updated", "unchanged", "withdrawn")
@@ -40,11 +41,15 @@ class Command(ProjectCommand):
     takes_empty_store = True
     verbs: Mapping[str, Verb] = {"show": Verb("", (), 1, 1)}
 
-    takes = "[NAME] [--failed | --status STATE,...] [--since DATE] [--limit N] [--json] | show NAME|RUN [--json]"
+    takes = (
+        "[NAME] [--failed | --status STATE,...] [--since DATE] [--limit N] [--json] | "
+        "show NAME|RUN [--failed | --status STATE,...] [--limit N] [--json]"
+    )
     summary = "List the runs of each source, or show one"
     description = (
         "List the runs of all sources, or of the named one: pending and running ones first, then the newest. "
-        "`show` shows the report and the items of a run, or of the last run of a source."
+        "`show` shows the report and the items of a run, or of the last run of a source; --failed, --status and "
+        f"--limit choose among its items, which are {', '.join(ITEM_STATES)}."
     )
 
     def usage(self, args: list[str]) -> str:
@@ -53,7 +58,7 @@ class Command(ProjectCommand):
     def add_options(self, parser: argparse.ArgumentParser) -> None:
         super().add_options(parser)
         parser.add_argument(
-            "--limit", metavar="N", help="maximum number of runs (default: 20, with --since all; 0: all)"
+            "--limit", metavar="N", help="maximum number of runs (default: 20, with --since all; 0: all), or of items"
         )
         parser.add_argument("--since", metavar="DATE", help="only runs that ended since then, or have not ended")
         parser.add_argument("--failed", action="store_true", help=f"only runs that are {', '.join(_FAILED)}")
@@ -73,11 +78,16 @@ class Command(ProjectCommand):
         """Return the lines to print."""
         if args[:1] == ["show"]:
             _, (name,) = self.verb(args, opts)
-            run = find(self.output, name)
-            return _shown_json(run) if opts.json else self._shown(run)
+            for option in ("since", "queue"):
+                if getattr(opts, option) is not None:
+                    raise self.misuse(f"scrapy jobs show takes no --{option}.")
+            states = _states(opts, ITEM_STATES, ("failed",))
+            run, limit = find(self.output, name), _limit(opts.limit or "0")
+            chosen = islice((item for item in items(run) if item.status in states or states == ITEM_STATES), limit)
+            return _shown_json(run, chosen) if opts.json else self._shown(run, chosen)
         if len(args) > 1:
             raise self.misuse(self.usage(args))
-        states = _states(opts)
+        states = _states(opts, STATES, _FAILED)
         queued = self._queued(opts, args) if "pending" in states else []
         source = args[0] if args else None
         since, limit = self.moment("--since", opts.since, source), _limit(opts.limit or ("0" if opts.since else "20"))
@@ -121,10 +131,10 @@ class Command(ProjectCommand):
         order = {"pending": 0, "running": 1}
         return sorted(found, key=lambda run: order.get(run.state, 2))
 
-    def _shown(self, run: Run) -> Iterator[str]:
+    def _shown(self, run: Run, chosen: Iterable[Item]) -> Iterator[str]:
         yield f"{run.source}/{run.run}: {coloured(run.state, judged(run.state, run.flaws), colours=self.colours)}"
         yield from described(run, is_listed=is_listed(self.path("SOURCES_FILE"), run.source))
-        for number, item in enumerate(items(run)):
+        for number, item in enumerate(chosen):
             if not number:
                 yield ""
             yield item_line(item, colours=self.colours)
@@ -156,27 +166,27 @@ def _plain(run: Run) -> dict[str, Any]:
     return plain
 
 
-def _shown_json(run: Run) -> Iterator[str]:
+def _shown_json(run: Run, chosen: Iterable[Item]) -> Iterator[str]:
     """Yield a run as one JSON object; its items are written as they are read."""
     yield f'{{"run": {json.dumps(_plain(run))}, "items": ['
     before = ""
-    for item in items(run):
+    for item in chosen:
         yield before + json.dumps(asdict(item))
         before = ","
     yield "]}"
 
 
-def _states(opts: argparse.Namespace) -> tuple[State, ...]:
-    """Return the states of the runs to show."""
+def _states(opts: argparse.Namespace, known: tuple[Any, ...], failed: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Return the states of the runs or items to show, of those that they may have."""
     if opts.status is None:
-        return _FAILED if opts.failed else STATES
+        return failed if opts.failed else known
     if opts.failed:
         raise RunError("Give --failed or --status, not both.")
     wanted = [word.strip() for word in opts.status.split(",")]
     for word in wanted:
-        if word not in STATES:
-            raise RunError(f"--status: {word!r} is not a state.{hint(word, STATES)} There are: {', '.join(STATES)}.")
-    return tuple(state for state in STATES if state in wanted)
+        if word not in known:
+            raise RunError(f"--status: {word!r} is not a state.{hint(word, known)} There are: {', '.join(known)}.")
+    return tuple(state for state in known if state in wanted)
 
 
 def _limit(text: str) -> int | None:

@@ -61,7 +61,7 @@ class Command(ProjectCommand):
                         complete=self._completed(db, args),
                     )
                 else:
-                    write_summary(db, into, args, current)
+                    write_summary(db, into, args, current, self._completed(db, args))
             if links:
                 with target(links) as into:
                     write_links(db, into, args)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from flask import Flask, Response, request
 from werkzeug.exceptions import BadRequest, HTTPException, InternalServerError, MethodNotAllowed
 
-from crawlers.exceptions import FiguresError, IndexUnreadableError, OutputError, SourcesError
+from crawlers.exceptions import FiguresError, IndexUnreadableError, OutputError, SourcesError, with_command
 from crawlers.operate.dashboard import api, changes, datasets, files, quality, runs, sources, tables
 from crawlers.operate.dashboard.schema import Error
 from crawlers.operate.dashboard.site import Site
@@ -199,6 +199,7 @@ def _no_versions(site: Site, error: OutputError) -> Response:
 
 def _message(site: Site, title: str, sentence: str, status: int) -> Response:
     """Return a page with a sentence; to a program, which asks for data, none is an error."""
+    sentence = with_command(sentence)
     if api.is_of_api(request.path):
         return api.as_json(Error(error=sentence), 503 if status == 200 else status)
     return Response(site.render("message.html", title=title, sentence=sentence), status)

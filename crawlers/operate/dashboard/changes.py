@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from flask import Response, abort, redirect, request
 
+from crawlers.exceptions import with_command
 from crawlers.operate import atom
 from crawlers.operate.dashboard import addresses
 from crawlers.operate.dashboard.addresses import Paging, some
@@ -20,6 +21,7 @@ from crawlers.store import history
 from crawlers.store.difference import difference
 from crawlers.store.figures import changes as figures
 from crawlers.store.figures.changes import Kept, Wanted
+from crawlers.store.figures.formatting import resource_name
 from crawlers.store.figures.overview import STATUSES
 
 if TYPE_CHECKING:
@@ -39,6 +41,10 @@ _DAYS = 14
 _ENTRIES = 30  # of a feed
 _OPTIONS = 1_000  # versions that can be chosen
 _LARGEST = 8 * 1024 * 1024  # bytes of a version that a page compares
+_RESOURCES = """
+    SELECT resource_id, title, url, coalesce(format, media_type) FROM resources
+    WHERE source = ? AND dataset_id = ? LIMIT 1000
+"""
 _DATASET = "SELECT title, name, publisher FROM datasets WHERE source = ? AND dataset_id = ?"
 
 
@@ -101,6 +107,7 @@ def versions(site: Site, source: str, dataset_id: str | None = None) -> str | An
     with site.index() as db:
         check(source, site.sources(db))
         about = db.execute(_DATASET, (source, dataset_id)).fetchone()
+        names = {row[0]: resource_name(*row[1:]) for row in db.execute(_RESOURCES, (source, dataset_id))}
     documents: dict[Key, list[Version]] = {}
     for version in history.of_id(site.output / source, dataset_id):
         documents.setdefault(version.key, []).append(version)
@@ -125,6 +132,7 @@ def versions(site: Site, source: str, dataset_id: str | None = None) -> str | An
         has_page=bool(about),
         documents=list(documents) if len(documents) > 1 else [],
         key=key,
+        names=names,
         words=words,
         path=path,
         hidden={"id": dataset_id} | words if query else words,
@@ -166,7 +174,7 @@ def _compared(bodies: Bodies, before: Version | None, after: Version | None) -> 
     """Return what differs between two versions, or a sentence that says why that is not shown."""
     pair = [version for version in (before, after) if version]
     if any(version.known.bytes > _LARGEST for version in pair):
-        return "They are too large to be compared on a page: use scrapy diff.", None
+        return with_command("They are too large to be compared on a page: use `scrapy diff`."), None
     for version in pair:
         if not bodies.has(version):
             return f"The bytes of the version of {version.time} are not kept.", None

@@ -18,6 +18,7 @@ from crawlers.operate.dashboard import addresses
 from crawlers.operate.dashboard.addresses import Paging
 from crawlers.operate.dashboard.changes import feed_of, latest
 from crawlers.operate.report.report import inert
+from crawlers.records.markup import SHOWN, as_html
 from crawlers.safety import inside, strict_json
 from crawlers.safety.redact import one_line, writable
 from crawlers.store.figures.ecosystem import KINDS
@@ -158,13 +159,12 @@ _LOOKS = """
     WHERE source = 'archive-of-' || ? AND dataset_id = ? AND (is_last OR state NOT IN ('unchanged', 'alive'))
     ORDER BY resource_id, url, time DESC LIMIT 500
 """
-_SHOWN = 4000  # characters of a description; the document has all of it
 _DOCUMENT_KINDS = ("dataset", "dataset_metadata", "resource_metadata")
 _HEADING = ("title", "description", "publisher")
 _IDS = ("name", "identifier", "uri")
 """These are shown last."""
 _OTHERS = """
-    SELECT source, dataset_id, title FROM datasets
+    SELECT source, dataset_id, coalesce(title, name) AS title FROM datasets
     WHERE source <> :source AND NOT withdrawn AND (lower(trim(title)) = lower(trim(:title))
         OR uri = :uri OR identifier = :identifier OR landing_page = :landing_page)
     LIMIT 20
@@ -192,7 +192,8 @@ def dataset(site: Site, source: str, dataset_id: str | None = None) -> str | Res
     row |= {name: _listed(row[name]) for name in LISTS}
     known |= {
         "fields": list(_fields(row)),
-        "paragraphs": _paragraphs(row["description"]),
+        "description": Markup(as_html(inert(row["description"] or ""))),  # noqa: S704 -- it is cleaned
+        "is_longer": len(row["description"] or "") > SHOWN,
         "document": document(site.output / source, row["file"]),
         "feed": feed_of(source=source, id=dataset_id),
     }
@@ -218,12 +219,6 @@ def _documents(db: sqlite3.Connection, source: str, dataset_id: str) -> list[Any
 
 def _resource(row: dict[str, Any]) -> dict[str, Any]:
     return row | {"services": _listed(row["services"])}
-
-
-def _paragraphs(description: str | None) -> list[str]:
-    """Return the paragraphs of the beginning of a description."""
-    lines = (line.strip() for line in (description or "")[:_SHOWN].splitlines())
-    return [line for line in lines if line]
 
 
 def _listed(value: str | None) -> list[str]:

@@ -53,6 +53,7 @@ FIELDS = (
     Field("timezone", "Time zone", "line", "Such as Europe/Zurich; empty: UTC"),
     Field("retry", "Retries after a failed run", "words", "Such as 1h, 6h; empty: at its next time"),
     Field("contact", "Contact", "line", "Whom to ask at the catalogue"),
+    Field("owner", "Owner", "line", "Who of yours answers for it"),
     Field("enabled", "Enabled: --all and --due take it", "yes"),
     Field("archive", "Archive its files after a harvest", "no"),
     Field("arguments", "Arguments", "table", 'portal = "https://data.example.org"'),

@@ -117,6 +117,13 @@ class Login:
         """By the user's name: they need no cookie."""
         self.checking, self.changing = threading.Lock(), threading.Lock()
 
+    def __bool__(self) -> bool:
+        """Return whether anybody can log in, or is named by a proxy; the first user may come while pages are shown."""
+        try:
+            return bool(self.users.own or self.proxies.trusted or self.users.read())
+        except UsersError:
+            return True
+
     @property
     def takes_names(self) -> bool:
         """Whether the form asks for a name: there are more users than that of DASHBOARD_PASSWORD_ENV."""

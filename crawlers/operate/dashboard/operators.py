@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from flask import Response, abort, g, redirect, request
 from werkzeug.exceptions import Forbidden, TooManyRequests
 
-from crawlers.exceptions import CrawlersError, SourcesError
+from crawlers.exceptions import CrawlersError, SourcesError, with_command
 from crawlers.operate.dashboard import addresses
 from crawlers.operate.dashboard.adding import Adder
 from crawlers.operate.dashboard.addresses import Paging, some
@@ -208,7 +208,7 @@ class Operators(Desk):
             sentence, is_done = self.project.audit.recorded(deed, act), True
         except CrawlersError as error:
             sentence, is_done = str(error), False
-        session.sentences.append(redact(sentence))
+        session.sentences.append(redact(with_command(sentence)))
         return is_done
 
     def show_audit(self) -> str:

@@ -15,7 +15,7 @@ from crawlers.operate.dashboard.tail import MOST, Wanted, log_end, newest, of_ru
 from crawlers.records.moment import moment
 from crawlers.store.figures.runs import indexed, reported
 from crawlers.store.lines import Budget
-from crawlers.store.run_text import looks
+from crawlers.store.run_text import looks, nothing_changed
 from crawlers.store.runs import State, find, is_since, items
 
 if TYPE_CHECKING:
@@ -67,6 +67,7 @@ def run(site: Site, source: str, name: str) -> str:
         page="runs",
         run=run,
         looks=looks(run.details),
+        quiet=nothing_changed(run.details),
         errors=sorted(run.errors.items(), key=lambda error: (-error[1], error[0])),
         flaws=sorted(run.flaws.items(), key=lambda flaw: (-flaw[1], flaw[0])),
         failed=failed,

@@ -209,7 +209,8 @@ class Source(Answer):
     cron: str | None
     timezone: str | None
     retry: Annotated[list[float] | None, Meta(description="Seconds after which a failed run is tried again.")]
-    contact: str | None
+    contact: Annotated[str | None, Meta(description="Whom to ask at the catalogue.")]
+    owner: Annotated[str | None, Meta(description="Who of yours answers for it.")]
     arguments: dict[str, str]
     settings: dict[str, Any]
     state: Annotated[State | None, Meta(description="Of its last run; null if there is none.")]

@@ -18,7 +18,7 @@ from jinja2 import ChoiceLoader, Environment, PackageLoader, PrefixLoader
 from werkzeug.exceptions import BadRequest
 
 from crawlers.causes import ADVICE, KINDS
-from crawlers.exceptions import CrawlersError, IndexUnreadableError, OutputError
+from crawlers.exceptions import CrawlersError, IndexUnreadableError, OutputError, with_command
 from crawlers.operate.dashboard import addresses
 from crawlers.operate.report.report import environment
 from crawlers.operate.sources.listing import with_all
@@ -220,7 +220,7 @@ def _templates() -> Environment:
         files_href=lambda name, value: addresses.here("/files", **{name: value}),
         here=addresses.here,
         meanings=KINDS,
-        advice=ADVICE,
+        advice={kind: with_command(advice) for kind, advice in ADVICE.items()},
         query="",
         feed=None,
         page="",

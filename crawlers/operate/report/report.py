@@ -15,10 +15,13 @@ from typing import IO, TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
+from jinja2.ext import Extension
 from markupsafe import Markup
 
+from crawlers.exceptions import with_command
 from crawlers.kind import registered
 from crawlers.operate.report import chart
+from crawlers.records.markup import as_text
 from crawlers.safety.redact import redact
 from crawlers.store.figures import formatting
 from crawlers.store.figures.files import Filter, files, write_csv
@@ -122,6 +125,7 @@ _FILTERS: dict[str, Callable[..., Any]] = {
     "link": link,
     "redacted": redact,  # addresses and arguments may have tokens in them
     "cut": cut,
+    "words": as_text,
     "spark": chart.spark,
     "trend": chart.trend,
     "draw_growth": chart.draw_growth,
@@ -131,6 +135,14 @@ _FILTERS: dict[str, Callable[..., Any]] = {
 _BUFFER = 200  # pieces of the template in one write
 SCRIPT = resources("crawlers.operate.report").joinpath("templates/tables.js").read_text(encoding="utf-8")
 """What makes tables sortable, and renews the pages of the dashboard; every page can be read without it."""
+
+
+class Commands(Extension):
+    """Lets templates name the command that was called, as messages do."""
+
+    def preprocess(self, source: str, name: str | None, filename: str | None = None) -> str:
+        """Return the template's text with that command."""
+        return with_command(source)
 
 
 def environment() -> Environment:
@@ -143,12 +155,14 @@ def environment() -> Environment:
     made = Environment(
         loader=PackageLoader("crawlers.operate.report"),
         autoescape=True,
+        extensions=[Commands],
         undefined=StrictUndefined,
         finalize=inert,
         trim_blocks=True,
         lstrip_blocks=True,
     )
     made.filters.update(_FILTERS)
+    made.globals["resource_name"] = formatting.resource_name
     made.globals["first_kind"] = next(iter(registered().values()))
     pages = ("source_href", "run_href", "dataset_href", "files_href", "profile_href")
     made.globals.update(dict.fromkeys(pages, lambda *_: None), sources_page="", now_page="", live=0)
@@ -190,7 +204,11 @@ def write(
 
 
 def write_summary(
-    db: sqlite3.Connection, file: IO[bytes], named: Sequence[str] | None = None, current: Sequence[Run] = ()
+    db: sqlite3.Connection,
+    file: IO[bytes],
+    named: Sequence[str] | None = None,
+    current: Sequence[Run] = (),
+    complete: Callable[[dict[str, Any]], dict[str, Any]] | None = None,
 ) -> None:
     """Write the sources, their last runs and their errors as GitHub's Markdown, less than 1 MiB.
 
@@ -198,6 +216,7 @@ def write_summary(
     """
     markdown = environment().overlay(autoescape=False, finalize=plain, keep_trailing_newline=True)
     known = overview(db, named, current=current, is_brief=True)
+    known = complete(known) if complete else known
     markdown.get_template("summary.md").stream(overview=known).dump(file, encoding="utf-8", errors="replace")
 
 

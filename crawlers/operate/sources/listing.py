@@ -24,7 +24,7 @@ from crawlers.operate.sources.source import Known, Source, archive_of, project
 from crawlers.records.moment import moment, written
 from crawlers.safety.redact import one_line, redact
 from crawlers.store.figures.formatting import natural, number, size
-from crawlers.store.figures.overview import NO_STATUS, counts, figures
+from crawlers.store.figures.overview import NO_STATUS, UNLISTED, counts, figures
 from crawlers.store.index import catch_up
 from crawlers.store.index.database import NAME, connect, readable
 from crawlers.store.run_text import counted, judged, minute, table
@@ -34,14 +34,6 @@ from crawlers.store.timeseries import held
 from crawlers.store.versions import Versions
 
 _HEAD = ("name", "spider", "enabled", "review", "schedule", "last run", "at", "next run", "address")
-_ABSENT: dict[str, Any] = {
-    **dict.fromkeys(("mistake", "kind", "address", "enabled", "review", "review_comment", "schedule", "cron")),
-    **dict.fromkeys(("timezone", "retry", "contact", "next", "reason", "last_run")),
-    "arguments": {},
-    "settings": {},
-    "due": False,
-}
-"""What a source without a table has."""
 
 
 def print_list(call: Call) -> int:
@@ -85,6 +77,7 @@ class Listed:
             "timezone": str(schedule.timezone) if schedule else None,
             "retry": [delay.total_seconds() for delay in schedule.retry] if schedule else None,
             "contact": source.contact,
+            "owner": source.owner,
             "arguments": source.arguments,
             "settings": source.settings,
             **{name: getattr(last, name, None) for name in ("state", "run", "started")},
@@ -154,7 +147,7 @@ class AllSources:
         known = self._listed({name: self.tables[name] for name in chosen if name in self.tables})
         for name in chosen:
             row = known[name] if name in known else self._without_table(name)
-            yield _ABSENT | row | figures(self.db, name, counted.get(name))
+            yield UNLISTED | row | figures(self.db, name, counted.get(name))
 
     def _listed(self, tables: Mapping[str, Source]) -> dict[str, dict[str, Any]]:
         found = {}
@@ -168,7 +161,7 @@ class AllSources:
         run, mistake = last(self.output, name, jobs=self.jobs), self.mistakes.get(name)
         about = {key: getattr(run, key, None) for key in ("spider", "state", "run", "started")}
         about |= {"arguments": run.arguments if run else {}, "last_run": run}
-        return {"name": name, "mistake": redact(mistake) if mistake else None, **about}
+        return {"name": name, "mistake": redact(with_command(mistake)) if mistake else None, **about}
 
 
 def with_all(
@@ -193,7 +186,7 @@ def with_all(
     status = {row["source"]: row for row in overview["sources"]}
     attention = {row["source"]: row for row in overview["attention"]}
     rows = []
-    for row in known.described(names, status):
+    for row in known.described({*known.names, *status} if names is None else names, status):
         name, why = row["name"], left_out(row)
         shown = attention.get(name) or NO_STATUS | status.get(name, {"source": name})
         if why in _TO_DO:
@@ -218,7 +211,7 @@ def read_all(
     try:
         return AllSources(db, output, jobs, listed), None
     except SourcesError as error:
-        return AllSources(db, output, jobs, None), redact(str(error))
+        return AllSources(db, output, jobs, None), redact(with_command(str(error)))
 
 
 def described_row(row: dict[str, Any]) -> dict[str, Any]:
@@ -255,8 +248,8 @@ def command(row: Mapping[str, Any]) -> str:
     why = left_out(row)
     if why == "not in sources.toml":
         given = (f"-a {shlex.quote(redact(f'{name}={value}'))}" for name, value in row["arguments"].items())
-        return " ".join(["scrapy crawl", row["spider"], *given]) if row["spider"] else ""
-    return f"scrapy {verbs.get(why, 'harvest')} {row['name']}"
+        return with_command(" ".join(["scrapy crawl", row["spider"], *given])) if row["spider"] else ""
+    return with_command(f"scrapy {verbs.get(why, 'harvest')} {row['name']}")
 
 
 _RUNS = 5

@@ -50,6 +50,7 @@ class Source:
         schedule: when it is due; ``None``: only when it is named.
         timezone: the one that its schedule's hours, its dates and its digest are in.
         contact: whom to ask at the catalogue if something is wrong; a mail address may get the mail of its failures.
+        owner: who answers for it, of those who harvest it.
         enabled: whether ``--all`` and ``--due`` take it.
         archive: whether a harvest archives its files, too, after its crawl.
         review: whether it was approved; ``--all`` and ``--due`` take no other, and a refused one is never harvested.
@@ -64,6 +65,7 @@ class Source:
     schedule: Schedule | None = None
     timezone: dt.tzinfo = dt.UTC
     contact: str | None = None
+    owner: str | None = None
     enabled: bool = True
     archive: bool = False
     review: Review = "approved"
@@ -87,6 +89,7 @@ class Source:
             arguments={"of": self.name},
             settings=settings,
             contact=self.contact,
+            owner=self.owner,
         )
 
     @property
@@ -95,7 +98,7 @@ class Source:
         return self.settings | ({"SOURCE_CONTACT": self.contact} if self.contact else {})
 
 
-_LONGEST = 200  # characters of a contact, or a comment
+_LONGEST = 200  # characters of a contact, an owner, or a comment
 T = TypeVar("T")
 
 
@@ -138,6 +141,7 @@ def _source(name: str, table: Table, known: Known) -> Source:
         schedule=_schedule(name, read["schedule"], timezone, read["retry"]),
         timezone=timezone,
         contact=lines["contact"],
+        owner=lines["owner"],
         enabled=read["enabled"],
         archive=read["archive"],
         review=_review(name, read["review"]),

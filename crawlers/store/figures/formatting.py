@@ -4,10 +4,16 @@ from __future__ import annotations
 
 import re
 from datetime import UTC, datetime
+from urllib.parse import urlsplit
 
 from crawlers.records.moment import moment
+from crawlers.safety.names import last_segment
 
 NOTHING = "–"
+_UNREADABLE = re.compile(
+    r"(?:[0-9a-f-]{16,}|[0-9]+)(?:\.\w{1,8})?|content|csv|data|default|download|export|file|get|index|json|query",
+    re.IGNORECASE,
+)  # what names no file: an id, a number, a verb
 _UNITS = ("B", "kB", "MB", "GB", "TB", "PB")
 _MOMENT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d")
 _SPANS = (
@@ -110,6 +116,33 @@ def ago(value: str | None, now: str | None = None) -> str:
 
 
 _PARTS = re.compile(r"([0-9]+)")
+
+
+def resource_name(title: str | None, url: str | None, form: str | None) -> str:
+    """Return what a resource is called: its title, else its file's name and format; never an id that nobody can read.
+
+    >>> resource_name(None, "https://a.org/9f86d081884c7d659a2feaa0c55ad015/wells.csv", "CSV")
+    'wells.csv'
+    >>> resource_name(None, "https://a.org/download/wells?x=1", "XLSX"), resource_name("", "https://a.org/data/", "CSV")
+    ('wells (XLSX)', 'CSV of a.org')
+    >>> resource_name(None, "https://a.org/9f86d081884c7d659a2feaa0c55ad015", None), resource_name(None, None, None)
+    ('a file of a.org', 'a file')
+    """
+    if title and title.strip():
+        return title
+    file, form = last_segment(url or "").strip(), (form or "").strip()
+    if file and not _UNREADABLE.fullmatch(file):
+        return f"{file} ({form})" if form and form.casefold() not in file.casefold() else file
+    host = host_of(url or "")
+    return (form or "a file") + (f" of {host}" if host else "")
+
+
+def host_of(url: str) -> str:
+    """Return the host of an address; "" if it has none."""
+    try:
+        return urlsplit(url[:2_000]).hostname or ""
+    except ValueError:
+        return ""
 
 
 def natural(name: str) -> list[tuple[str, int]]:

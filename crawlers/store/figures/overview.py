@@ -12,7 +12,7 @@ from statistics import median
 from typing import TYPE_CHECKING, Any
 
 from crawlers.causes import ADVICE, KINDS, of_run
-from crawlers.exceptions import OutputError, SourcesError, hint
+from crawlers.exceptions import OutputError, SourcesError, hint, with_command
 from crawlers.records.moment import moment
 from crawlers.store.columns import opened
 from crawlers.store.figures import contents, formatting, series
@@ -209,7 +209,11 @@ def _runs(db: sqlite3.Connection, source: str) -> list[Row]:
 
 
 def _history(runs: list[Row]) -> Row:
-    last = runs[-1] if runs else dict.fromkeys(("seconds", "listed", "expected", "held", "since", "flaws", *_COUNTS))
+    last = (
+        runs[-1]
+        if runs
+        else dict.fromkeys(("verdict", "seconds", "listed", "expected", "held", "since", "flaws", *_COUNTS))
+    )
     for run in runs:
         run["title"] = _title(run)
     return {
@@ -226,7 +230,10 @@ def _title(run: Row) -> str:
     among = " that had changed" if run["since"] else ""
     changes = [f"{run[name]:,} {name}" for name in (*_COUNTS, "flaws") if run[name]]
     started = formatting.date(run["started"])
-    what = [f"{started} {run['verdict']}", f"{run['listed'] or 0:,}{expected} datasets{among} listed", *changes]
+    is_quiet = run["verdict"] == "complete" and run["held"] and not (run["listed"] or run["expected"])
+    seen = f"{run['listed'] or 0:,}{expected} datasets{among} listed"
+    listed = f"{run['held']:,} datasets on disk" if is_quiet else seen
+    what = [f"{started} {run['verdict']}", listed, *changes]
     return ", ".join([*what, formatting.duration(run["seconds"])])
 
 
@@ -276,10 +283,23 @@ NO_STATUS: Row = {
     "causes": [],
 }
 """The row of a source whose runs are not known."""
+UNLISTED: Row = {
+    **dict.fromkeys(("mistake", "kind", "address", "enabled", "review", "review_comment", "schedule", "cron")),
+    **dict.fromkeys(("timezone", "retry", "contact", "owner", "next", "reason", "last_run")),
+    "arguments": {},
+    "settings": {},
+    "due": False,
+}
+"""What sources.toml says of a source that it does not have."""
+
+
+_WITHOUT_TABLE: Row = dict.fromkeys(("state", "left_out", "command"))
 
 
 def with_status(known: dict[str, Any], current: Sequence[Run]) -> dict[str, Any]:
     """Return the overview with the status of each source; those that need attention come first, the worst first.
+
+    ``listed`` has all sources, those that sources.toml alone knows, too, once they are added: so many there are.
 
     Args:
         known: the result of `crawlers.store.figures.overview.known`, which is not changed.
@@ -301,7 +321,7 @@ def with_status(known: dict[str, Any], current: Sequence[Run]) -> dict[str, Any]
     return {
         **known,
         "sources": rows,
-        "listed": [],
+        "listed": [UNLISTED | _WITHOUT_TABLE | {"name": row["source"], "status": row} for row in rows],
         "mistake": None,
         "attention": [row for row in rows if row["reasons"]],
         "totals": {name: sum(row[name] or 0 for row in rows) for name in _SUMS},
@@ -346,7 +366,7 @@ def _with_cause(row: Row) -> Row:
     report = {"source": row["source"], "run": row["last"], "verdict": row["state"], "errors": dict(row["causes"])}
     found = of_run(report | ({"finish_reason": "died"} if row["dead"] else {}))
     if not found:
-        return {**row, "advice": None, "command": f"scrapy harvest {row['source']}"}
+        return {**row, "advice": None, "command": with_command(f"scrapy harvest {row['source']}")}
     return {**row, "advice": found[0].advice, "command": found[0].command}
 
 
@@ -385,7 +405,7 @@ _WEEK = """
 """
 _LATEST = """
     SELECT time, source, dataset_id, seen.status, run, datasets.id IS NOT NULL AS known,
-        substr(title, 1, 1000) AS title, substr(landing_page, 1, 2001) AS page
+        substr(coalesce(title, name), 1, 1000) AS title, substr(landing_page, 1, 2001) AS page
     FROM (
         SELECT * FROM changes WHERE {chosen} ORDER BY time DESC, source DESC, dataset_id DESC, status DESC LIMIT ?2
     ) seen LEFT JOIN datasets USING (source, dataset_id)
@@ -394,7 +414,7 @@ _LATEST = """
 _OF_SOME = "+source IN (SELECT value FROM json_each(?1))"
 _OF_ONE = "source = ?1"
 _WITHDRAWN_DATASETS = """
-    SELECT d.dataset_id, d.title, d.publisher,
+    SELECT d.dataset_id, coalesce(d.title, d.name) AS title, d.publisher,
         (SELECT max(time) FROM changes c WHERE c.source = d.source AND c.dataset_id = d.dataset_id
             AND c.status = 'withdrawn') AS time
     FROM datasets d INDEXED BY datasets_withdrawn WHERE source = ? AND withdrawn = 1 ORDER BY 4 DESC, 1
@@ -435,8 +455,11 @@ _BROKEN = "SELECT * FROM broken WHERE source IN (SELECT value FROM json_each(?))
 
 _FLAWS = "SELECT kind, count(*) FROM flaws WHERE source = ? GROUP BY kind ORDER BY 2 DESC, kind"
 _NEWEST = """
-    SELECT dataset_id, coalesce(d.title, f.dataset_title) AS dataset_title, resource_id, field, f.kind, error, time
-    FROM flaws f LEFT JOIN datasets d USING (source, dataset_id) WHERE source = ?
+    SELECT dataset_id, coalesce(d.title, f.dataset_title) AS dataset_title, resource_id, field, f.kind, error, time,
+        r.title AS resource_title, r.url AS resource_url, coalesce(r.format, r.media_type) AS resource_format
+    FROM flaws f LEFT JOIN datasets d USING (source, dataset_id)
+        LEFT JOIN resources r USING (source, dataset_id, resource_id)
+    WHERE source = ?
     ORDER BY time DESC, dataset_id, resource_id, field LIMIT ?
 """
 
@@ -458,7 +481,8 @@ def errors(db: sqlite3.Connection, names: str) -> list[dict[str, Any]]:
         name = row["kind"]  # perhaps of another version: the index may be older
         kind = found.setdefault(
             name,
-            {"kind": name, "count": 0, "sources": [], "meaning": KINDS.get(name, ""), "advice": ADVICE.get(name, "")},
+            {"kind": name, "count": 0, "sources": [], "meaning": KINDS.get(name, "")}
+            | {"advice": with_command(ADVICE.get(name, ""))},
         )
         kind["count"] += row["count"]
         kind["sources"].append({"source": row["source"], "run": row["run"], "count": row["count"]})

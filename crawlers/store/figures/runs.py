@@ -26,7 +26,11 @@ if TYPE_CHECKING:
 _RUNS = """
     SELECT *,
         (SELECT group_concat(kind || ' ' || count, ', ') FROM run_errors e
-        WHERE e.source = r.source AND e.run = r.run) AS errors
+        WHERE e.source = r.source AND e.run = r.run) AS errors,
+        CASE WHEN listed = 0 AND verdict = 'complete' THEN (
+            SELECT sum(CASE status WHEN 'withdrawn' THEN -count ELSE count END) FROM daily_changes d
+            WHERE d.source = r.source AND d.run <= r.run AND status IN ('new', 'restored', 'withdrawn')
+        ) END AS held
     FROM runs r WHERE (:source = '' OR source = :source) AND (:state = '' OR verdict = :state)
         AND coalesce(finished, started) >= :since
     ORDER BY started DESC, source LIMIT :limit

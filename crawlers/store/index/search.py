@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
+from crawlers.records.markup import as_text
 from crawlers.store.index.schema import INDEXED, MARK, SEARCHED
 
 if TYPE_CHECKING:
@@ -28,6 +29,7 @@ _TERM = re.compile(r'"([^"]*)"?(\*?)|([^\s"]+)')
 _TITLE = f"{{{SEARCHED[0]}}}"
 _SNIPPET = 240  # characters
 _BEFORE = 60
+_LINES = 1200  # characters, before and after a word, whose markup is read
 _MORE = "…"
 _WEIGHTS = "10, 5, 1, 3, 5, 5, 2, 2, 2, 3, 0"  # of the columns of `search`, in their order
 
@@ -224,15 +226,24 @@ def snippet(text: str, words: list[str]) -> str:
 
     >>> snippet("Rain fell " * 20 + "and floods followed " + "in autumn " * 30, ["flood"])[:60]
     '… fell Rain fell Rain fell Rain fell Rain fell Rain fell and'
-    >>> snippet("All of the rivers", ["flood"])
-    'All of the rivers'
+    >>> snippet("All of the **rivers** & [lakes](https://example.org)", ["flood"])
+    'All of the rivers & lakes'
     """
-    line = " ".join(text.split())
+    line = as_text(_around(text, words))
     found = re.search("|".join(map(re.escape, words)), line, re.IGNORECASE) if words else None
     start = line.find(" ", found.start() - _BEFORE) + 1 if found and found.start() > _BEFORE else 0
     part = line[start : start + _SNIPPET]
     before, after = (f"{_MORE} " if start else ""), (f" {_MORE}" if start + _SNIPPET < len(line) else "")
     return before + part.strip() + after
+
+
+def _around(text: str, words: list[str]) -> str:
+    """Return the lines around the first of the words: markup spans lines seldom, and all of a text takes long."""
+    found = re.search("|".join(map(re.escape, words)), text, re.IGNORECASE) if words else None
+    place = found.start() if found else 0
+    start = max(text.rfind("\n", 0, max(place - _BEFORE, 0)), place - _LINES, 0)
+    end = text.find("\n", place + _SNIPPET)
+    return text[start : min(end if end >= 0 else len(text), place + _LINES)]
 
 
 # The full text is kept in step with its rows here: a trigger could do that, but in a trigger FTS5 writes each row to
