@@ -316,3 +316,13 @@ def test_every_column_that_a_check_names_is_there(db: sqlite3.Connection) -> Non
     assert {"access_url", "download_url", "rights"} <= {column.name for column in RESOURCES}
     put(db, Dataset(source="town", id="d"))
     assert quality.assessment(db, "town", conforms=lambda *_: False).of() == (0, 325, 405)
+
+
+def test_what_did_not_change_is_not_counted_again(db: sqlite3.Connection) -> None:
+    put(db, Dataset(source="town", id="d", keywords=["flood"]))
+    rows = [("town", "2026-11-02", f"quality:{name}", "town", "12.5") for name in quality.DIMENSIONS]
+    db.executemany("INSERT INTO observations (source, day, metric, subject, value) VALUES (?, ?, ?, ?, ?)", rows)
+    db.execute("INSERT INTO changes VALUES ('town', 'd', '2026-11-01T03:00:00.000Z', 'new', 'r')")
+    assert set(quality.observed(db, "town").values()) == {"12.5"}
+    db.execute("INSERT INTO changes VALUES ('town', 'd', '2026-11-02T03:00:00.000Z', 'updated', 'r')")
+    assert quality.observed(db, "town")["quality:findability"] == "30.0"

@@ -9,10 +9,11 @@ Source: data.europa.eu's Metadata Quality Assessment, https://data.europa.eu/mqa
 
 from __future__ import annotations
 
+import json
 import mimetypes
 import tomllib
 from dataclasses import dataclass, field
-from functools import cache, lru_cache
+from functools import cache
 from importlib import resources
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
@@ -71,24 +72,21 @@ INDICATORS = tuple(
 )
 DIMENSIONS = tuple(dict.fromkeys(one.dimension for one in INDICATORS))
 
-# What SQL asks of a text
+# What vocabularies have of the texts of a source
 
 
-@lru_cache(maxsize=4096)
-def listed(vocabulary: str, text: str | None) -> bool:
+def listed(vocabulary: str, text: str) -> bool:
     """Return whether a vocabulary has a text.
 
     Args:
-        vocabulary: file type, media type, access right or licence; machine-readable or non-proprietary formats.
+        vocabulary: file_types, media_types, access_rights or licences; machine_readable or non_proprietary formats.
 
-    >>> listed("file type", "Excel"), listed("media type", "text/csv"), listed("non-proprietary", "xlsx")
+    >>> listed("file_types", "Excel"), listed("media_types", "text/csv"), listed("non_proprietary", "xlsx")
     (True, True, False)
-    >>> listed("licence", "CC-BY-4.0"), listed("licence", "other-open"), listed("access right", "public")
+    >>> listed("licences", "CC-BY-4.0"), listed("licences", "other-open"), listed("access_rights", "public")
     (True, False, True)
     """
-    if not text:
-        return False
-    return _VOCABULARIES[vocabulary](text)
+    return _VOCABULARIES[vocabulary][1](text)
 
 
 def _file_type(text: str) -> str:
@@ -101,13 +99,35 @@ def _media_types() -> frozenset[str]:
     return frozenset(mimetypes.MimeTypes().types_map[True].values())  # those that IANA has
 
 
-_VOCABULARIES: Mapping[str, Callable[[str], bool]] = {
-    "file type": lambda text: eu_file_type(text) is not None,
-    "media type": lambda text: text in _media_types() or ((known := eu_file_type(text)) and known.media_type) == text,
-    "access right": lambda text: values.access_right(text) is not None,
-    "licence": lambda text: text.startswith(_LICENCE) or is_of_spdx(text),
-    **{name: lambda text, codes=codes: _file_type(text) in codes for name, codes in _FORMATS.items()},  # type: ignore[misc]
+_VOCABULARIES: Mapping[str, tuple[str, Callable[[str], bool]]] = {
+    "file_types": ("format", lambda text: eu_file_type(text) is not None),
+    "media_types": (
+        "media_type",
+        lambda text: text in _media_types() or ((known := eu_file_type(text)) and known.media_type) == text,
+    ),
+    "access_rights": ("access_rights", lambda text: values.access_right(text) is not None),
+    "licences": ("license", lambda text: text.startswith(_LICENCE) or is_of_spdx(text)),
+    **{
+        name: ("format", lambda text, codes=codes: _file_type(text) in codes)  # type: ignore[misc]
+        for name, codes in _FORMATS.items()
+    },
 }
+"""Of each vocabulary the column whose texts it may have, and whether it has one."""
+_TEXTS = """
+    SELECT 'format', format FROM resources WHERE source = ?1 UNION SELECT 'media_type', media_type FROM resources
+    WHERE source = ?1 UNION SELECT 'license', license FROM resources WHERE source = ?1 UNION SELECT 'license', license
+    FROM datasets WHERE source = ?1 UNION SELECT 'access_rights', access_rights FROM datasets WHERE source = ?1
+"""
+
+
+def _known(db: sqlite3.Connection, source: str) -> dict[str, str]:
+    """Return the texts of a source that each vocabulary has, as JSON: there are few, and many files."""
+    texts = [(column, text) for column, text in db.execute(_TEXTS, (source,)) if text]
+    return {
+        name: json.dumps([text for column, text in texts if column == of and has(text)])
+        for name, (of, has) in _VOCABULARIES.items()
+    }
+
 
 # The query
 
@@ -127,12 +147,13 @@ _PARTS = {
     "access_look": _LOOK.format(_ACCESS),
     "download_look": _LOOK.format(_DOWNLOAD),
 }
-_OF_DATASETS = """
-    SELECT d.dataset_id, d.title, d.publisher, {tests} FROM datasets d LEFT JOIN (
-        SELECT r.dataset_id, {shares} FROM resources r JOIN datasets d USING (source, dataset_id)
-        WHERE d.source = :source AND d.withdrawn = 0 {only} GROUP BY r.source, r.dataset_id
-    ) f USING (dataset_id) WHERE d.source = :source AND d.withdrawn = 0 {only}
-"""
+_OF_DATASETS = f"""
+    WITH {", ".join(f"{name} AS MATERIALIZED (SELECT value FROM json_each(:{name}))" for name in _VOCABULARIES)}
+    SELECT d.dataset_id, d.title, d.publisher, {{tests}} FROM datasets d LEFT JOIN (
+        SELECT r.dataset_id, {{shares}} FROM resources r JOIN datasets d USING (source, dataset_id)
+        WHERE d.source = :source AND d.withdrawn = 0 {{only}} GROUP BY r.source, r.dataset_id
+    ) f USING (dataset_id) WHERE d.source = :source AND d.withdrawn = 0 {{only}}
+"""  # noqa: S608  # the names above
 
 
 class Assessed(NamedTuple):
@@ -296,7 +317,6 @@ def assessed(
         conforms: what validation found, if there was one.
     """
     has_archive = bool(db.execute(_HAS_ARCHIVE, (source,)).fetchone()[0])
-    db.create_function("listed", 2, listed, deterministic=True)
     if conforms:
         db.create_function("conforms", 2, conforms)
     is_known = {"dataset": True, "file": True, "answers": has_archive, "shapes": conforms is not None}
@@ -311,7 +331,8 @@ def assessed(
         ),
         only="AND d.dataset_id = :dataset_id" if dataset_id is not None else "",
     )
-    for row in db.execute(query, {"source": source, "dataset_id": dataset_id}):
+    given = {"source": source, "dataset_id": dataset_id, **_known(db, source)}
+    for row in db.execute(query, given):
         dataset_id, title, publisher, *shares = row
         yield Assessed(dataset_id, title, publisher, shares)
 
@@ -352,8 +373,25 @@ def scores(db: sqlite3.Connection, source: str, dataset_id: str) -> dict[str, tu
     return {name: (score.points, score.known) for name, score in named.items()}
 
 
+_LAST = """
+    SELECT day FROM observations WHERE source = ?1 AND metric = ?2 AND subject = ?1 ORDER BY day DESC LIMIT 1
+"""
+_AS_BEFORE = """
+    SELECT metric, value FROM observations WHERE source = ?1 AND subject = ?1 AND day = ?2 AND metric LIKE ?3
+    AND NOT EXISTS (SELECT 1 FROM changes WHERE source = ?1 AND time >= ?2)
+"""
+
+
 def observed(db: sqlite3.Connection, source: str) -> dict[str, str]:
-    """Return the metrics of a source's time series: the share of the points of each dimension, in per cent."""
+    """Return the metrics of a source's time series: the share of the points of each dimension, in per cent.
+
+    They are those of the last observation if nothing changed since that day began, and no archive is there.
+    """
+    last = db.execute(_LAST, (source, METRIC + DIMENSIONS[0])).fetchone()
+    if last and not db.execute(_HAS_ARCHIVE, (source,)).fetchone()[0]:
+        before = dict(db.execute(_AS_BEFORE, (source, last[0], f"{METRIC}%")).fetchall())
+        if before:
+            return before
     found = assessment(db, source)
     shares = {name: found.of(name).share for name in DIMENSIONS}
     return {f"{METRIC}{name}": f"{100 * share:.1f}" for name, share in shares.items() if share is not None}
