@@ -552,13 +552,13 @@ def test_the_choice_of_files(archives, files):
         ({"of": f"archive-of-{SOURCE}"}, "has no source of that name"),
         ({}, "needs to know the source whose files it archives: -a of=hdx"),
         ({"of": SOURCE, "mode": "look"}, "mode"),
+        ({"of": SOURCE, "dataset": "nope"}, "-a dataset=nope: the source towns has no such resource"),
+        ({"of": SOURCE, "publisher": "nobody"}, "-a publisher=nobody: the source towns has no such resource"),
+        ({"of": SOURCE, "max_datasets": "1"}, "has no argument 'max_datasets'"),
         (
             {"of": SOURCE, "what": "pages", "format": "CSV"},
             "-a format= chooses resources: leave it out with -a what=pages",
         ),
-        ({"of": SOURCE, "dataset": "nope"}, "-a dataset=nope: the source towns has no such resource"),
-        ({"of": SOURCE, "publisher": "nobody"}, "-a publisher=nobody: the source towns has no such resource"),
-        ({"of": SOURCE, "max_datasets": "1"}, "has no argument 'max_datasets'"),
     ],
 )
 def test_a_wrong_argument_is_one_sentence(archives, arguments, told):

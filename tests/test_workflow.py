@@ -213,11 +213,16 @@ def test_what_is_in_a_bucket_is_mirrored_between_runs(place):
         ((), "lake keeps its files in the folder archive, which a runner of GitHub loses: set ARCHIVE_STORE to s3:/"),
         (("town", "-s", "OUTPUT_DIR=/srv/x"), "OUTPUT_DIR is /srv/x, which a runner of GitHub does not keep: name"),
         (("town", "-s", "JOBS_DIR=../x"), "JOBS_DIR is ../x, which a runner"),
+        (
+            ("lake", "-s", "ARCHIVE_STORE=s3://bucket/files", "-s", "FORMS_FILE=../forms.toml"),
+            "FORMS_FILE is ../forms.toml, which a runner of GitHub lacks: move it into the repository.",
+        ),
         (("town", "-s", "NOTIFY_WEBHOOK_ENV=GITHUB_HOOK"), "GitHub takes no secret called GITHUB_HOOK: choose a name"),
         (("town", "-s", "CONTACT=${{ secrets.X }}"), "A setting has ${{ or a line break"),
     ],
 )
 def test_what_a_runner_does_not_keep_is_refused(archiving, words, sentence):
+    (archiving.parent / "forms.toml").write_text(FORMS)
     ran = generate(archiving, *words)
     assert (ran.returncode, ran.stderr.count("\n")) == (1, 1)
     assert sentence in ran.stderr

@@ -41,8 +41,6 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-RANGE = "range"
-"""Where a request's meta has the headers that asked for the rest of a cut file."""
 UNTRUSTED = "untrusted_certificate"
 """Where a request's meta says what is wrong with a certificate of its chain that was accepted."""
 _PACKED = re.compile(r"\.(?:gz|gzip|tgz|svgz|z|zst|zstd|tzst|br|bz2|tbz2?|xz|txz|lz4|lzma)", re.IGNORECASE)
@@ -117,6 +115,10 @@ class FileBody(Body):
 
     def _keep(self, part: bytes) -> None:
         self._write(part)
+
+
+RANGE = "range"
+"""Where a request's meta has the headers that asked for the rest of a cut file."""
 
 
 class ArchiveAgent(SpoolingAgent):

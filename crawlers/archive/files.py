@@ -10,8 +10,9 @@ from scrapy.spidermiddlewares.httperror import HttpError
 from crawlers.archive import findings
 from crawlers.archive.content import look
 from crawlers.archive.download import FileResponse
-from crawlers.archive.looks import ADDRESS, NOT_TRUSTED, Asked, header, redirects, subjects_of
+from crawlers.archive.looks import NOT_TRUSTED, Asked, header, redirects, subjects_of
 from crawlers.archive.names import file_name
+from crawlers.archive.stated import ADDRESS
 from crawlers.archive.targets import requestable
 from crawlers.components.connections import UntrustedCertificate
 from crawlers.components.politeness import failures

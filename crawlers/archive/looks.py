@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from crawlers.archive.download import FileResponse
     from crawlers.archive.findings import Finding
 
-ADDRESS = "address"
-"""The request_type of an address that is no resource's: whatever comes is kept, a page too."""
 NOT_TRUSTED = "certificate not trusted"
 _HEADERS = 16 * 1024  # bytes of an answer's headers that a capture has
 _SECRET = (

@@ -9,8 +9,9 @@ from scrapy import Request
 from crawlers.archive import cookies
 from crawlers.archive.download import UNTRUSTED
 from crawlers.archive.links import REFRESHED
-from crawlers.archive.looks import ADDRESS, Asked, header, subjects_of
+from crawlers.archive.looks import Asked, header, subjects_of
 from crawlers.archive.services import service
+from crawlers.archive.stated import ADDRESS
 from crawlers.archive.targets import requestable
 from crawlers.records.addresses import absolute
 

@@ -16,11 +16,11 @@ from crawlers.archive.apis import APIs, Checks
 from crawlers.archive.blobs import Blobs, open_blobs
 from crawlers.archive.files import Files
 from crawlers.archive.forms import Forms
-from crawlers.archive.looks import ADDRESS, Looks, asked_about
+from crawlers.archive.looks import Looks, asked_about
 from crawlers.archive.pages import Pages
 from crawlers.archive.partial import sweep
 from crawlers.archive.requests import Requests
-from crawlers.archive.stated import MARK, WHATS
+from crawlers.archive.stated import ADDRESS, MARK, WHATS
 from crawlers.archive.targets import (
     AddressError,
     Choice,

@@ -23,6 +23,8 @@ WHATS = ("resources", "pages", "documentation", "all")
 """What an archive may look at."""
 MARK = "@"
 """What the resource_id of a capture begins with whose address is no resource's: ``@page-1f2e3d4c``."""
+ADDRESS = "address"
+"""The request_type of such a capture: whatever comes is kept, a page too."""
 
 _PAGE = 500  # datasets read in one query
 _MOST = 10_000  # addresses of a dataset

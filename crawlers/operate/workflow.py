@@ -48,6 +48,7 @@ class Workflow:
         secrets: the environment variables that it may need.
         places: where it writes what the next run needs, by the setting that says so.
         archives: the folder that it keeps linked files in, by the name of a source whose archive does.
+        forms: the files that say how forms before these are filled.
     """
 
     name: str
@@ -58,6 +59,7 @@ class Workflow:
     secrets: tuple[str, ...] = ()
     places: Mapping[str, str] = field(default_factory=dict)
     archives: Mapping[str, str] = field(default_factory=dict)
+    forms: tuple[Path, ...] = ()
 
     def with_options(self, options: Sequence[str]) -> Workflow:
         """Return the workflow with more words in its command."""
@@ -105,8 +107,9 @@ def _equipped(workflow: Workflow, sources: Sequence[Source], settings: BaseSetti
     stores = {name: str(known["ARCHIVE_STORE"]) for name, known in archives.items()}
     given = [settings, *(one.settings for one in sources)]
     secrets = [str(known.get(name) or "") for name in workflow.secrets for known in given]
-    for path in {Path(str(known["FORMS_FILE"])) for known in archives.values()}:
-        secrets += toml.load(path, "The forms", variables) if path.exists() else ()
+    forms = [path for path in {Path(str(known["FORMS_FILE"])) for known in archives.values()} if path.exists()]
+    for path in forms:
+        secrets += toml.load(path, "The forms", variables)
     output = settings["OUTPUT_STORE"] or settings["OUTPUT_DIR"]
     in_s3 = [place for place in (output, *stores.values()) if is_address(place, "ARCHIVE_STORE")]
     secrets += _S3 if in_s3 else ()
@@ -118,6 +121,7 @@ def _equipped(workflow: Workflow, sources: Sequence[Source], settings: BaseSetti
         secrets=tuple(dict.fromkeys(filter(None, secrets))),
         places=places,
         archives={name: store for name, store in stores.items() if store not in in_s3},
+        forms=tuple(sorted(forms)),
     )
 
 
@@ -163,6 +167,9 @@ def github(workflow: Workflow) -> dict[str, str]:
     for name in workflow.secrets:
         if name != _GIVEN and not _SECRET.fullmatch(name):
             raise WorkflowError(f"GitHub takes no secret called {name}: choose a name that begins with another word.")
+    for path in workflow.forms:
+        if not path.resolve().is_relative_to(Path.cwd()):
+            raise WorkflowError(f"FORMS_FILE is {path}, which a runner of GitHub lacks: move it into the repository.")
     places = {name: _in_repository(name, place) for name, place in workflow.places.items()}
     *kept, logs = places.values()
     command = shlex.join(("scrapy", *workflow.command))
