@@ -81,6 +81,8 @@ def steps(page: str) -> Iterator[Step]:
         is_output = language == "text" and pending and not body.startswith("$ ")
         if block["reason"]:
             continue
+        if block["file"]:
+            language, is_output = "", False
         if pending:
             yield Step(pending, body.splitlines() if is_output else None)
         pending = body.rstrip("\n") if language == "sh" else None
@@ -198,14 +200,17 @@ def _environment() -> dict[str, str]:
 
 
 def copy_project(folder: Path) -> None:
-    """Copy the project as a clone has it, with everything installed."""
+    """Copy the project as a clone has it, with everything installed, and what Python has compiled of it."""
     listed = subprocess.run(
         ["git", "ls-files", "-co", "--exclude-standard"], cwd=ROOT, check=True, capture_output=True, text=True
     )
     for name in filter(lambda name: (ROOT / name).is_file(), listed.stdout.splitlines()):
         target = folder / name
         target.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copy(ROOT / name, target)
+        shutil.copy2(ROOT / name, target)
+        for compiled in (ROOT / name).parent.glob(f"__pycache__/{target.stem}.*.pyc") if target.suffix == ".py" else ():
+            target.with_name("__pycache__").mkdir(exist_ok=True)
+            shutil.copy2(compiled, target.with_name("__pycache__"))
     (folder / ".venv").mkdir()
     for path in Path(sys.prefix).iterdir():
         (folder / ".venv" / path.name).symlink_to(path)

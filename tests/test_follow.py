@@ -49,6 +49,7 @@ def test_a_page_can_be_followed(page, tmp_path):
             "exit code 3",
         ),
         ("<!-- file: a/b.toml -->\n```toml\nb = 1\n```\n\n```text\n$ cat a/b.toml\nb = 1\n```\n", None),
+        ("<!-- file: a.csv -->\n```text\nb,c\n```\n\n```text\n$ cat a.csv\nb,c\n```\n", None),
         ("```text\n$ echo $http_proxy\n\n```\n", "+http://127.0.0.1:PORT"),
     ],
 )
