@@ -12,8 +12,9 @@ from crawlers.exceptions import CrawlersError
 from crawlers.kinds.html.mapping.document import document
 from crawlers.kinds.html.rules import loads
 from crawlers.kinds.html.totals import total as total_of
-from crawlers.operate.learn import LearnError, ListingError, Sample, confirmed, learn, listing
-from crawlers.operate.learn.anchors import stability
+from crawlers.operate.learn import LearnError, ListingError, Sample, confirmed, learn, listing, turned
+from crawlers.operate.learn.report import report
+from crawlers.operate.learn.selectors import stability
 from crawlers.operate.learn.toml import toml
 from crawlers.records.html_page import Page
 from tests.layouts.further import FURTHER
@@ -34,7 +35,7 @@ def rule(body: str, *more: str, name: str = "license", language: str = "en", lab
     """The rule learned for one field, as a rules file has it."""
     values = {key: value if isinstance(value, list) else [value] for key, value in seen.items()}
     pages = [sample(body, language=language), *(sample(one, language=language) for one in more)]
-    [found] = learn(pages, values, {name: label} if label else {}).fields
+    [found] = [one for one in learn(pages, values, {name: label} if label else {}).fields if one.name in (name, *seen)]
     return found.value
 
 
@@ -88,7 +89,7 @@ def test_a_learned_file_is_short(layout):
     shown = record(0, layout.language)
     text = toml(learn([sample_of(layout)], layout.seen(shown), {}))
     meaningful = [line for line in text.splitlines() if line.strip() and not line.startswith("#")]
-    assert len(meaningful) <= 21
+    assert len(meaningful) <= 24
     assert max(map(len, text.splitlines())) <= 320
 
 
@@ -294,7 +295,8 @@ def test_attributes(element, seen, attr):
     ],
 )
 def test_an_attribute_beside_a_known_label(name, body, seen, expected):
-    [found] = learn([sample(f"<p><a href='/x'>x</a><img alt='y'></p>{body}")], {name: [seen]}, {}).fields
+    result = learn([sample(f"<p><a href='/x'>x</a><img alt='y'></p>{body}")], {name: [seen]}, {}, ["contact"])
+    [found] = result.fields
     assert found.table == expected
     assert found.sure > 0.6
 
@@ -363,7 +365,10 @@ def test_files_whatever_their_number():
     values = {"resource.url": ["https://data.example.org/1.csv"], "resource.format": ["CSV"]}
     found = learn([shown], values, {}).files
     assert found.table == {"css": ".files tr:has(td)"}
-    assert (found.tables, found.counts) == ({"url": {"css": "a"}, "format": {"css": "td:nth-of-type(2)"}}, [2])
+    assert (found.tables, found.counts) == (
+        {"url": {"css": "a"}, "title": {"css": "a"}, "format": {"css": "td:nth-of-type(2)"}},
+        [2],
+    )
 
 
 HEADED = "<h1>T</h1><h2>Topics</h2><ul><li><a href='/x'>x</a></li></ul><h2>Files</h2>{}<h2>More</h2><ul><li>x</li></ul>"
@@ -391,9 +396,6 @@ def test_what_is_learned_is_written_though_files_are_not():
     result = learn([sample(body)], values, {})
     assert (len(result.fields), result.files) == (1, None)
     assert "# The files were not learned" in toml(result)
-    del values["title"]
-    with pytest.raises(LearnError, match="The files were not learned"):
-        learn([sample(body)], values, {})
 
 
 def test_a_file_that_is_not_there():
@@ -403,6 +405,101 @@ def test_a_file_that_is_not_there():
         learn([sample('<a href="/1.csv">One</a>')], {"resource.url": ["1.csv"]}, {})
     with pytest.raises(LearnError, match=r"resource.url: 'https://a.org/9.csv' is not on"):
         learn([sample('<a href="/1.csv">One</a>')], {"resource.url": ["https://a.org/9.csv"]}, {})
+
+
+# A conversation: what the page says by itself, corrected
+
+TOWN = """<title>Rivers | Town</title><nav><a href="/about">Rivers</a></nav><h1>{}</h1><div class="notes">All that
+flows through the town, day by day.</div><dl><dt>Licence</dt><dd>MIT</dd><dt>Contact</dt><dd>Ann</dd>{}</dl>
+<ul class="files"><li><b>One</b> <a href="/1.csv" download>CSV</a></li><li><b>Two</b> <a href="/2.csv" download>CSV</a>
+</li></ul>"""
+
+
+def town(*rows: str, title: str = "Rivers") -> Sample:
+    return sample(
+        TOWN.format(title, "".join(f"<dt>{row.split('=')[0]}</dt><dd>{row.split('=')[1]}</dd>" for row in rows))
+    )
+
+
+def tables(*pages: Sample, values=None, labels=None, without=()) -> dict:
+    result = learn(list(pages), values or {}, labels or {}, without)
+    files = {f"resource.{name}": table for name, table in (result.files.tables if result.files else {}).items()}
+    return {one.name: one.value for one in result.fields} | files
+
+
+ALONE = {
+    "title": "h1",
+    "description": ".notes",
+    "contact": {"label": "Contact"},
+    "license": {"label": "Licence"},
+    "resource.url": {"css": "a"},
+    "resource.title": {"css": "b"},
+    "resource.format": {"css": "a"},
+}
+
+
+@pytest.mark.parametrize(
+    ("said", "changed"),
+    [
+        ({}, {}),
+        ({"values": {"publisher": ["Ann"]}}, {"publisher": {"label": "Contact"}, "contact": None}),
+        ({"labels": {"rights": "Licence"}}, {"rights": {"label": "Licence"}, "license": None}),
+        ({"values": {"resource.title": ["CSV"]}}, {"resource.title": {"css": "a"}}),
+        ({"values": {"resource.url": ["/2.csv"]}}, {}),
+        ({"without": ["license", "resource.format"]}, {"license": None, "resource.format": None}),
+        ({"without": ["resources"]}, dict.fromkeys(("resource.url", "resource.title", "resource.format"))),
+    ],
+)
+def test_what_is_said_corrects_and_adds(said, changed):
+    expected = {name: table for name, table in (ALONE | changed).items() if table is not None}
+    assert tables(town(), **said) == expected
+
+
+def test_a_field_that_other_pages_lack_is_left_out_and_named():
+    pages = [town("Version=1"), town("Version=2", title="Roads"), town(title="Trees")]
+    result = learn(pages, {}, {})
+    [left_out] = result.left_out
+    assert (left_out.name, left_out.found) == ("version", (2,))
+    assert "version" not in {one.name for one in result.fields}
+    assert [one.found for one in result.fields] == [(2, 3)] * len(result.fields)
+    lines = report(result, pages, loads(toml(result)))
+    at = next(number for number, line in enumerate(lines) if line.startswith("version "))
+    assert lines[at].split(None, 1)[1] == "-    left out: label Version; found on 1 of 2 other pages, not on 3"
+    assert lines[at + 2].split(None, 1)[1] == "--value version=1 keeps it"
+    assert "version" in tables(*pages, values={"version": ["1"]})
+
+
+def test_the_report_says_what_corrects_a_field():
+    page = sample("<title>Rivers | Town</title><h1>Rivers</h1><h2>Rivers of Town</h2><p>Licence: MIT</p>")
+    result = learn([page], {}, {})
+    lines = report(result, [page], loads(toml(result)))
+    assert [line.partition(">")[2].strip() for line in lines if line.strip().startswith(">")] == [
+        "if wrong: --value title='Rivers of Town' or --without title",
+        "if wrong: --value license=TEXT or --without license",
+        "--value FIELD=TEXT adds what the page shows, --label FIELD=LABEL what is beside a label",
+    ]
+
+
+COLUMNS = "<table><tr><th>Field</th><th>{}</th></tr><tr><th>When</th><td>12.03.2020</td></tr></table>"
+
+
+@pytest.mark.parametrize("heading", ["Value", "Issued"])
+def test_the_head_of_a_column_is_no_label(heading):
+    page = sample("<h1>T</h1>" + COLUMNS.format(heading))
+    assert "issued" not in {one.name for one in learn([page], {}, {}).fields}
+    assert rule(COLUMNS.format(heading), issued="12.03.2020") == {"label": "When", "date": True}
+
+
+def test_a_row_of_labels_over_one_row_of_values_is_a_record():
+    body = "<table><tr><th>Issued</th><th>Licence</th></tr><tr><td>12.03.2020</td><td>MIT</td></tr></table>"
+    assert rule(body, license="MIT") == {"label": "Licence"}
+
+
+def test_a_value_is_learned_where_it_was_seen_only():
+    """The same words in a menu with an id, and as the first word of a list, are not the title."""
+    page = sample('<title>Rivers | Town</title><p id="crumb">Rivers</p><div class="x"><h1 class="y">Rivers</h1></div>')
+    [title] = learn([page], {}, {}).fields
+    assert page.css(title.table["css"])[0].tag == "h1"
 
 
 # What can't be learned
@@ -504,6 +601,10 @@ def test_a_listing_without_links():
         listing(sample("<p>nothing</p>", LIST), [])
     with pytest.raises(CrawlersError, match='browser = "listing"'):
         listing(sample("<div></div><script>x()</script>", LIST), [])
+    with pytest.raises(ListingError, match=r"in its frame, try --list https://data\.example\.org/inner"):
+        listing(sample("<iframe></iframe><iframe src='/inner'></iframe>", LIST), [])
+    with pytest.raises(ListingError, match="in the shadow root of <town-list>"):
+        listing(sample("<town-head>Data</town-head><town-list></town-list>", LIST), [])
 
 
 NEXT = {"next": True}
@@ -520,6 +621,7 @@ POSTED = """<form method=post><input name=__VIEWSTATE value=x type=hidden><span>
         (POSTED, {"postback": True}, None),
         ("<button>Mehr laden</button>", {"button": "Mehr laden"}, None),
         ('<a href="#">Siguiente</a>', {"button": "Siguiente"}, None),
+        ('<button aria-label="Next page"><i></i></button>', {"button": "Next page"}, None),
         (
             '<div class="pager"><button>1</button><button>2</button><button>3</button></div>',
             {"buttons": {"css": ".pager"}},
@@ -540,6 +642,37 @@ def test_pagers(pager, table, following):
     assert found.table == table
     assert found.following == (following and LIST + following)
     assert found.in_browser is bool({"button", "buttons"} & set(table))
+
+
+def test_a_short_listing_is_not_empty():
+    page = sample(rows("/dataset/a", "/dataset/b") + "<script>x()</script>", LIST)
+    assert not page.looks_empty
+    assert sample("<nav><ul><li><a href='/'>Home</a></ul></nav><div id=app></div><script>x()</script>").looks_empty
+
+
+def test_a_form_is_posted_back_by_its_button_in_a_browser():
+    found = listing(sample(rows("/dataset/a", "/dataset/b") + POSTED, LIST), [], in_browser=True)
+    assert found.pager.table == {"buttons": {"css": "form"}}
+    result = replace(learn([sample("<h1>T</h1>")], {}, {}), listing=found, browser=("listing",))
+    assert loads(toml(result)).paging.kind == "buttons"
+
+
+@pytest.mark.parametrize(
+    ("late", "scrolled", "table", "second"),
+    [
+        ("<button>Load more</button>", None, {"button": "Load more"}, None),
+        ("", rows("/dataset/a", "/dataset/b", "/dataset/c"), {"scroll": True}, 1),
+        ("", rows("/dataset/a", "/dataset/b"), {}, None),
+        (None, None, {}, None),
+    ],
+)
+def test_what_a_browser_shows_of_a_pager_later_and_after_scrolling(late, scrolled, table, second):
+    body = rows("/dataset/a", "/dataset/b")
+    shown = sample(body, LIST)
+    first = listing(shown, [], in_browser=True)
+    pages = [None if each is None else sample(each, LIST) for each in (late if late is None else body + late, scrolled)]
+    found = turned(first, shown, *pages)
+    assert (found.pager.table, found.second) == (table, second)
 
 
 def test_a_counter_in_the_start_address():

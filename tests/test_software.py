@@ -143,6 +143,16 @@ def test_rules_that_are_learned_are_those_of_the_software() -> None:
 
 
 @ckan
+def test_what_the_user_has_seen_corrects_the_software() -> None:
+    given = described(4)
+    sample = Sample(Page(CKAN(VERSIONS[-1]).dataset(given), f"{PORTAL}/dataset/{given['name']}"))
+    result = learn([sample], {"publisher": ["Ann Öz"]}, {}, ["keywords"])
+    item = dataset(document(sample.page, loads(toml(result))), source="s", id="1")
+    assert (item.publisher.name, item.keywords) == ("Ann Öz", [])
+    assert (plain(item.title), len(item.resources)) == (plain(given["title"]), 4)
+
+
+@ckan
 def test_a_field_that_the_software_has_not_is_guessed() -> None:
     """Portals add fields of their own, and rename those of CKAN."""
     page = CKAN(VERSIONS[-1]).dataset(described(4) | {"extras": [{"key": "Update frequency", "value": "monthly"}]})

@@ -5,7 +5,7 @@ from __future__ import annotations
 import signal
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 from urllib.parse import urlsplit
 
 import scrapy
@@ -38,6 +38,19 @@ _LARGEST = 64 * 1024 * 1024  # bytes of a saved page
 
 class PagesError(CrawlersError):
     """A page is not available; raised by `pages`."""
+
+
+class Turn(NamedTuple):
+    """A page as it is after something has happened in a browser.
+
+    Args:
+        name: what the page is known by.
+        turning: as `crawlers.components.browser.turns.Turning` takes it.
+    """
+
+    name: str
+    address: str
+    turning: dict[str, Any]
 
 
 class PagesSpider(scrapy.Spider):
@@ -88,10 +101,12 @@ class PagesSpider(scrapy.Spider):
         for address in self.start_urls:
             yield self.request(address)
 
-    def request(self, address: str) -> Request:
-        meta: dict[str, Any] = {"browser": {"kind": None, "times": 0}} if address in self.in_browser else {}
+    def request(self, asked: str | Turn) -> Request:
+        name, address, turning = asked if isinstance(asked, Turn) else (asked, asked, {"kind": None, "times": 0})
+        is_turned = isinstance(asked, Turn) or address in self.in_browser
+        meta: dict[str, Any] = {"browser": turning} if is_turned else {}
         meta["encoding"] = self.encoding
-        keywords = {"address": address}
+        keywords = {"address": name}
         return scrapy.Request(
             address, self.parse_page, errback=self.failed, cb_kwargs=keywords, meta=meta, dont_filter=True
         )
@@ -115,7 +130,7 @@ class PagesSpider(scrapy.Spider):
     def finished(self) -> Iterator[Request]:
         self.waiting -= 1
         if self.waiting == 0 and self.then:
-            further, self.then = self.then(self.found), None
+            further, self.then = self.then(self.found, self.in_browser), None
             yield from map(self.request, further)
 
 
@@ -136,7 +151,7 @@ def pages(
     addresses: list[str],
     *,
     base: str | None = None,
-    then: Callable[[dict[str, Any]], list[str]] | None = None,
+    then: Callable[[dict[str, Any], Collection[str]], list[str | Turn]] | None = None,
     in_browser: Collection[str] = (),
     encoding: str | None = None,
     emptied: set[str] | None = None,
@@ -145,7 +160,8 @@ def pages(
 
     Args:
         base: the address of saved pages that do not state theirs.
-        then: returns further addresses for the typed pages; those that are not available are left out.
+        then: returns what more is requested, of the typed pages and those that a browser has loaded; what is not
+            available is left out.
         in_browser: the addresses that a browser loads.
         encoding: the pages' encoding according to the rules.
         emptied: takes the addresses that a browser has loaded because scripts fill the pages.
@@ -157,7 +173,7 @@ def pages(
     asked = list(dict.fromkeys(address for address in addresses if address not in found))
     failure: list[CrawlersError] = []
     further = partial(_further, then, found, addresses, failure)
-    if more := asked or further(found):
+    if more := asked or further(found, ()):
         given = {"in_browser": in_browser, "found": found, "encoding": encoding, "emptied": emptied}
         _crawl(command, addresses=more, then=further if asked else None, **given)
     return _checked(addresses, found, failure)
@@ -182,12 +198,19 @@ def is_address(text: str) -> bool:
     return True
 
 
-def _further(then: Any, found: dict[str, Any], addresses: list[str], failure: list[CrawlersError], _: Any) -> list[str]:
+def _further(
+    then: Any,
+    found: dict[str, Any],
+    addresses: list[str],
+    failure: list[CrawlersError],
+    _: Any,
+    in_browser: Collection[str],
+) -> list[str | Turn]:
     """Return further addresses; none if a page is missing, which is reported first."""
     if then is None or any(not _is_page(found.get(one)) for one in addresses):
         return []
     try:
-        return [one for one in then(found) if one not in found]
+        return [one for one in then(found, in_browser) if isinstance(one, Turn) or one not in found]
     except CrawlersError as error:
         failure.append(error)
         return []

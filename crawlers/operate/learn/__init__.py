@@ -1,7 +1,7 @@
 """Rules of an HTML catalogue, learned from a page and what a person sees on it."""
 
-from crawlers.operate.learn.listing import Listing, ListingError, confirmed, listing
-from crawlers.operate.learn.result import NAMES, LearnError, Result, check, learn
+from crawlers.operate.learn.listing import Listing, ListingError, confirmed, listing, turned
+from crawlers.operate.learn.result import NAMES, LearnError, Result, check_names, learn
 from crawlers.operate.learn.sample import Sample
 
 __all__ = [
@@ -11,8 +11,9 @@ __all__ = [
     "ListingError",
     "Result",
     "Sample",
-    "check",
+    "check_names",
     "confirmed",
     "learn",
     "listing",
+    "turned",
 ]

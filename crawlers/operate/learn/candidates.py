@@ -124,9 +124,17 @@ class Candidate:
 
     @property
     def selector(self) -> str:
-        """How it finds the element, as text: ``css h1``, ``label Lizenz``."""
-        way = next(name for name in ("label", "css", "xpath") if name in self.table)
-        return f"{way} {self.table[way]}"
+        return selector(self.table)
+
+
+def selector(table: Table) -> str:
+    """Return how a rule finds the element, as text.
+
+    >>> selector({"css": "h1", "html": True}), selector({"label": "Lizenz"})
+    ('css h1', 'label Lizenz')
+    """
+    way = next(name for name in ("label", "css", "xpath") if name in table)
+    return f"{way} {table[way]}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,6 +145,7 @@ class Learned:
         given: what it gives on each page.
         sure: from 0 to 1.
         why: why it is not more certain, as text.
+        found: the further pages, by number, on which it finds what may be a value of the field.
         further: the ways after the first one, as a rules file has them.
     """
 
@@ -146,7 +155,12 @@ class Learned:
     given: list[list[str]]
     sure: float
     why: tuple[str, ...] = ()
+    found: tuple[int, ...] = ()
     further: tuple[str | Table, ...] = ()
+
+    @property
+    def selector(self) -> str:
+        return selector(self.table)
 
     @property
     def value(self) -> str | Table | list[str | Table]:

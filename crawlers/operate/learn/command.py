@@ -10,13 +10,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from crawlers.kinds.html.rules import loads
-from crawlers.operate.learn import LearnError, Listing, Result, Sample, check, confirmed, learn, listing
+from crawlers.operate.learn import LearnError, Listing, Result, Sample, check_names, confirmed, learn, listing, turned
 from crawlers.operate.learn.report import report
 from crawlers.operate.learn.toml import toml
-from crawlers.operate.pages import is_address, pages
+from crawlers.operate.pages import Turn, is_address, pages
 
 if TYPE_CHECKING:
     import argparse
+    from collections.abc import Collection
 
     from scrapy.commands import ScrapyCommand
 
@@ -36,21 +37,26 @@ def learn_rules(command: ScrapyCommand, address: str, opts: argparse.Namespace) 
     """
     values = _fields(opts.value, "--value")
     labels = {name: texts[-1] for name, texts in _fields(opts.label, "--label").items()}
-    check([*values, *labels])
+    check_names([*values, *labels], opts.without)
     output = _output(opts)
     asked = [address, *opts.more]
     looked = _ListingPages(asked, opts.listing)
     every = [*asked, *([opts.listing] if opts.listing else [])]
     in_browser = {one for one in every if is_address(one)} if opts.browser else ()
     emptied: set[str] = set()
-    found = pages(command, every, then=looked.further, in_browser=in_browser, emptied=emptied)
+    found = pages(command, every, then=looked.further, in_browser=in_browser, encoding=opts.encoding, emptied=emptied)
     samples = [Sample(found[one]) for one in dict.fromkeys(asked)]
     listing_, where = looked.listing(found), _where(opts, asked, emptied)
-    result = replace(learn(samples, values, labels), listing=listing_, browser=where)
+    result = learn(samples, values, labels, opts.without)
+    result = replace(result, listing=listing_, browser=where, encoding=opts.encoding)
     _check_found(result, samples[0], is_final="datasets" in where)
     text = toml(result)
     _write(text, output)
     print("\n".join(report(result, samples, loads(text))), file=sys.stdout if output else sys.stderr)
+
+
+_LATE, _SCROLLED = "the listing later", "the listing after scrolling"
+_WAIT = "await new Promise(done => setTimeout(done, 3000))"  # milliseconds in which a button may come
 
 
 def _where(opts: argparse.Namespace, asked: list[str], emptied: set[str]) -> tuple[Where, ...]:
@@ -74,21 +80,31 @@ class _ListingPages:
         self.address = address
         self.first: Listing | None = None
 
-    def further(self, found: dict[str, Page]) -> list[str]:
+    def further(self, found: dict[str, Page], in_browser: Collection[str]) -> list[str | Turn]:
+        """Return the second page; where there is none, what a browser shows later, and after scrolling."""
         if self.address is None:
             return []
         known = [one for text in self.asked for one in (found[text].url, text)]
-        self.first = listing(Sample(found[self.address]), known)
+        is_shown = self.address in in_browser
+        self.first = listing(Sample(found[self.address]), known, in_browser=is_shown)
         following = self.first.pager.following
-        return [following] if following and is_address(self.address) else []
+        if following and is_address(self.address):
+            return [following]
+        tried = (
+            {"kind": "script", "script": _WAIT, "wait": 5.0, "times": 1},
+            {"kind": "scroll", "wait": 4.0, "times": 1},
+        )
+        names = (_LATE, _SCROLLED) if is_shown and not self.first.pager.table else ()
+        return [Turn(name, self.address, turning) for name, turning in zip(names, tried, strict=False)]
 
     def listing(self, found: dict[str, Page]) -> Listing | None:
         if self.first is None or self.address is None:
             return None
-        second = found.get(self.first.pager.following or "")
-        if second is None:
-            return self.first
-        return confirmed(self.first, Sample(found[self.address]), Sample(second))
+        first, second = Sample(found[self.address]), found.get(self.first.pager.following or "")
+        if second is not None:
+            return confirmed(self.first, first, Sample(second))
+        late, scrolled = (Sample(found[name]) if name in found else None for name in (_LATE, _SCROLLED))
+        return turned(self.first, first, late, scrolled)
 
 
 def _fields(given: list[str], option: str) -> dict[str, list[str]]:

@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING, Any
 from crawlers.kinds.html.mapping.confidence import is_outside
 from crawlers.kinds.html.mapping.labels import Label, labels, text_of
 from crawlers.kinds.html.mapping.vocabulary import fields, key
-from crawlers.operate.learn.anchors import TAG, anchors
-from crawlers.operate.learn.anchors import stability as stability_of
 from crawlers.operate.learn.candidates import Candidate
-from crawlers.operate.learn.selectors import ancestors
+from crawlers.operate.learn.selectors import TAG, ancestors, anchors
+from crawlers.operate.learn.selectors import stability as stability_of
 from crawlers.operate.learn.texts import escaped, normal
 from crawlers.records.html_page import text
 
@@ -20,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from crawlers.operate.learn.sample import Place, Sample
+    from crawlers.operate.learn.texts import Wanted
 
 ATTRIBUTE = 0.97
 KNOWN = 0.95
@@ -48,12 +48,32 @@ def known(sample: Sample, named: str | None = None) -> list[Label]:
         return same
     found = [item for item in every[:_MOST] if item.key and len(item.text) <= _LONGEST]
     found = [item for item in found if item.is_marked or item.key in fields()]
-    return [item for item in found if not any(letter.isdigit() for letter in item.text)]
+    return [item for item in found if not any(map(str.isdigit, item.text)) and not heads_column(item)]
 
 
-def by_label(name: str, every: list[Label], values: Sequence[str], named: str | None = None) -> Iterator[Candidate]:
+def heads_column(label: Label) -> bool:
+    """Return whether a label stands over the cells of a table's column: they are of many things, not of the dataset.
+
+    A row of labels over one row of values is a record.
+    """
+    cell = next((each for each in (label.element, *label.element.iterancestors()) if each.tag in ("td", "th")), None)
+    below = [value[0].getparent() for value in label.values if not isinstance(value[0], str) and value[0].tag == "td"]
+    if cell is None or len(below) < len(label.values) or cell.getparent() in below:
+        return False
+    return len(below) > 1 or below[0][0].tag == "th"
+
+
+def beside(every: list[Label], wanted: Wanted) -> list[Label]:
+    """Return the labels whose value may be what is wanted: those of its place, where that is known."""
+    elements = [place.element for place in wanted.at]
+    return [label for label in every if _contains(label, elements)] if elements else every
+
+
+def by_label(
+    name: str, every: list[Label], beside: list[Label], values: Sequence[str], named: str | None = None
+) -> Iterator[Candidate]:
     """Yield a rule for each label that may have the value beside it; the trial shows which do."""
-    inside = [label for label in every if not is_outside(label.element)]
+    inside = [label for label in beside if not is_outside(label.element)]
     texts = {label.key: label.text for label in reversed(inside) if named or _may_have(label, values)}
     for wording, shown in texts.items():
         if named is None or key(named) == wording:
@@ -117,10 +137,12 @@ def anchored(name: str, sample: Sample, every: list[Label], elements: list[Any])
             yield Candidate({"xpath": xpath}, round(trust, 3), "label", why)
 
 
-def inline(name: str, sample: Sample, every: list[Label], values: Sequence[str]) -> Iterator[Candidate]:
+def inline(
+    name: str, sample: Sample, every: list[Label], beside: list[Label], values: Sequence[str]
+) -> Iterator[Candidate]:
     """Yield rules for "Label: value" in a text if the label is elsewhere too: a part of the page, cut by a pattern."""
     counts = Counter(label.key for label in every)
-    for label in every:
+    for label in beside:
         if counts[label.key] < 2 or label.rest is None or is_outside(label.element):
             continue
         if not _may_have(label, values):

@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
+from shlex import quote
 from typing import TYPE_CHECKING, Any
 
 from crawlers.kinds.html.mapping import document
-from crawlers.operate.learn.candidates import texts
+from crawlers.kinds.html.rules import RESOURCE_FIELDS
+from crawlers.operate.learn.candidates import selector, texts
 from crawlers.operate.learn.texts import shortened
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from crawlers.kinds.html.rules import Rules
-    from crawlers.operate.learn.candidates import Learned
-    from crawlers.operate.learn.resources import Files
+    from crawlers.operate.learn.candidates import Learned, Table
+    from crawlers.operate.learn.files import Files
     from crawlers.operate.learn.result import Result
     from crawlers.operate.learn.sample import Sample
 
 _PAGES = {"listing": "listing", "datasets": "datasets' pages"}
 _MOST = 70  # characters of a value
+_SAID_OF_FILES = frozenset(f"resource.{name}" for name in RESOURCE_FIELDS)
+_USUAL = ("title", "description", "publisher", "license", "keywords", "modified")
 
 
 def report(result: Result, samples: list[Sample], rules: Rules) -> list[str]:
@@ -26,7 +30,10 @@ def report(result: Result, samples: list[Sample], rules: Rules) -> list[str]:
     documents = [document(sample.page, rules) for sample in samples]
     warnings = [f"{'':>15}   !    {warning}" for warning in result.warnings]
     fields = _fields(result, documents)
-    return [*_head(result, samples), *fields, *_files(result.files), *warnings, *_listing(result)]
+    files = [*_files(result.files)]
+    if files and not result.said & _SAID_OF_FILES:
+        files.append(f"{'':>15}   >    if wrong: --value resource.url=ADDRESS or --without resources")
+    return [*_head(result, samples), *fields, *files, *warnings, *_listing(result)]
 
 
 def _head(result: Result, samples: list[Sample]) -> Iterator[str]:
@@ -37,8 +44,6 @@ def _head(result: Result, samples: list[Sample]) -> Iterator[str]:
         yield f"Scripts fill the {filled}: a browser has loaded them."
     if samples[0].looks_empty:
         yield 'The page shows next to nothing before its scripts have run: it may need browser = "datasets".'
-    if result.guessed:
-        yield "No --value was given: this is what the page says by its title, its labels, its tags and its links."
     if result.software:
         yield result.software.advice(samples[0].address)
     if len(samples) == 1:
@@ -49,28 +54,62 @@ def _head(result: Result, samples: list[Sample]) -> Iterator[str]:
 
 
 def _fields(result: Result, documents: list[dict[str, Any]]) -> Iterator[str]:
-    for name in result.fields:
-        yield from _field(name, [document["fields"].get(name.name, {}) for document in documents])
+    for rule in result.fields:
+        yield from _field(rule, [document["fields"].get(rule.name, {}) for document in documents])
+        if rule.name not in result.said:
+            yield f"{'':>15}   >    {_correction(rule, result.others.get(rule.name, ()))}"
+    for rule in result.left_out:
+        yield f"{rule.name:<15}   -    left out: {_way(rule.table)}{_found_on(rule)}"
+        yield f"{'':>15}   1    {shortened(' | '.join(rule.given[0]), _MOST)}"
+        yield f"{'':>15}   >    {_option('--value', rule.name, rule.given[0][0])} keeps it"
+    known = {rule.name for rule in (*result.fields, *result.left_out)}
+    if missing := [name for name in _USUAL if name not in known]:
+        yield f"{'not found':<15}        {', '.join(missing)}"
+        yield f"{'':>15}   >    --value FIELD=TEXT adds what the page shows, --label FIELD=LABEL what is beside a label"
 
 
-def _field(learned: Learned, entries: list[dict[str, Any]]) -> Iterator[str]:
-    way = next(f"{name} {learned.table[name]}" for name in ("label", "css", "xpath") if name in learned.table)
-    rest = {name: value for name, value in learned.table.items() if name not in ("label", "css", "xpath")}
-    more = [name if value is True else f"{name} {value}" for name, value in rest.items()]
-    yield f"{learned.name:<15} {round(100 * learned.sure):>3} %  {shortened(', '.join([way, *more]), 300)}"
+def _field(rule: Learned, entries: list[dict[str, Any]]) -> Iterator[str]:
+    yield f"{rule.name:<15} {round(100 * rule.sure):>3} %  {_way(rule.table)}{_found_on(rule)}"
     for number, entry in enumerate(entries, 1):
         given = texts(entry.get("value"))
         yield f"{'':>15} {number:>3}    {shortened(' | '.join(given), _MOST) if given else '-'}"
-    if learned.why:
-        yield f"{'':>15}   !    {'; '.join(learned.why)}"
+    if rule.why:
+        yield f"{'':>15}   !    {'; '.join(rule.why)}"
+
+
+def _found_on(rule: Learned) -> str:
+    """Return on how many of the further pages a field was found, and on which not."""
+    further = len(rule.given) - 1
+    if not further:
+        return ""
+    lacking = [str(number) for number in range(2, further + 2) if number not in rule.found]
+    return f"; found on {len(rule.found)} of {further} other pages{', not on ' + ', '.join(lacking) if lacking else ''}"
+
+
+def _way(table: Table) -> str:
+    """Return where a rule finds its field, as text."""
+    rest = {name: value for name, value in table.items() if name not in ("label", "css", "xpath")}
+    more = [name if value is True else f"{name} {value}" for name, value in rest.items()]
+    return shortened(", ".join([selector(table), *more]), 300)
+
+
+def _correction(rule: Learned, others: Sequence[str]) -> str:
+    """Return the options that correct a field that the page says by itself."""
+    other = _option("--value", rule.name, others[0]) if others else f"--value {rule.name}=TEXT"
+    return f"if wrong: {other} or --without {rule.name}"
+
+
+def _option(option: str, name: str, text: str) -> str:
+    """Return an option as a shell takes it; a long text may be cut."""
+    return f"{option} {name}={quote(shortened(text, _MOST))}"
 
 
 def _files(files: Files | None) -> Iterator[str]:
     if files is None:
         return
     yield f"{'resources':<15} {round(100 * files.sure):>3} %  {' '.join(*files.table.items())}"
-    for number, count in enumerate(files.counts, 1):
-        yield f"{'':>15} {number:>3}    {count} files"
+    counts = enumerate(files.counts, 1)
+    yield f"{'':>15}        {', '.join(f'{count} on page {number}' for number, count in counts)}"
     fields = ", ".join(f"{name} {value}" for name, value in files.first.items())
     yield f"{'':>15}        first: {shortened(fields, 120)}"
     if files.why:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from crawlers.exceptions import CrawlersError, hint
@@ -12,17 +12,16 @@ from crawlers.kinds.html.mapping.vocabulary import fields, key
 from crawlers.kinds.html.rules import FIELDS, LINK_KEYS, RESOURCE_FIELDS
 from crawlers.operate.learn import labelled
 from crawlers.operate.learn.candidates import Trial
-from crawlers.operate.learn.expected_value import Wanted, ambiguous_day, date_orders, unreadable_date
-from crawlers.operate.learn.field import learned
-from crawlers.operate.learn.resources import Files, files, found_in, rows
+from crawlers.operate.learn.fields import learned
+from crawlers.operate.learn.files import Files, files, places, rows, unaided_files
 from crawlers.operate.learn.sample import containing_places, equal_places, nearest_texts
+from crawlers.operate.learn.signs import unaided
 from crawlers.operate.learn.template import BY, Template
-from crawlers.operate.learn.texts import shortened
-from crawlers.operate.learn.unaided import unaided, unaided_files
+from crawlers.operate.learn.texts import Wanted, ambiguous_day, date_orders, shortened, unreadable_date
 from crawlers.records import schema_org
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from crawlers.kinds.html.rules import Where
     from crawlers.kinds.html.software import Software
@@ -33,13 +32,16 @@ if TYPE_CHECKING:
 NAMES = (*FIELDS, *(f"resource.{name}" for name in RESOURCE_FIELDS))
 """What ``--value`` may name."""
 
+ALL_FILES = "resources"
+"""What ``--without`` may name besides."""
+
 _FILE = "resource."
 _MOST_LINKS = 500
 _NO_FILES = "The files were not learned: no selector finds them and nothing else. Write [resources] yourself."
 
 
 class LearnError(CrawlersError):
-    """A value or label is not on the sample page, or its field is unknown; raised by `learn` and `check`."""
+    """A value or label is not on the sample page, or its field is unknown; raised by `learn` and `check_names`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,8 +50,11 @@ class Result:
     Args:
         samples: the addresses of the pages, the sample first.
         structured: the sample's kinds of structured data, as text.
-        guessed: whether no value was given: only labelled fields are recognised.
+        said: the fields that the user has named; the others are what the pages say by themselves.
+        left_out: fields that were found on too few of the further pages.
+        others: further texts of the page that may be a field's value, by the field.
         warnings: what could not be learned, a sentence each.
+        encoding: of the pages, where the user has named it.
         browser: which pages scripts fill.
         software: what made the pages, if it is known.
     """
@@ -59,49 +64,64 @@ class Result:
     files: Files | None = None
     listing: Listing | None = None
     structured: tuple[str, ...] = ()
-    guessed: bool = False
+    said: frozenset[str] = frozenset()
+    left_out: tuple[Learned, ...] = ()
+    others: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    encoding: str | None = None
     warnings: tuple[str, ...] = ()
     browser: tuple[Where, ...] = ()
     software: Software | None = None
 
 
-def check(names: Sequence[str]) -> None:
+def check_names(names: Iterable[str], without: Iterable[str] = ()) -> None:
     """
     Raises:
         LearnError: a field is unknown; the message suggests a similar name.
     """
-    for name in names:
+    for name in (*names, *(each for each in without if each != ALL_FILES)):
         if name not in NAMES:
             raise LearnError(f"There is no field {name!r}.{hint(name, NAMES)} There are: {', '.join(NAMES)}.")
 
 
-def learn(samples: list[Sample], values: Mapping[str, Sequence[str]], labels: Mapping[str, str]) -> Result:
-    """Return the best rule for each field that the user has seen on the first page, confirmed by the others.
+def learn(
+    samples: list[Sample], values: Mapping[str, Sequence[str]], labels: Mapping[str, str], without: Sequence[str] = ()
+) -> Result:
+    """Return the best rule for each field that the first page shows, confirmed by the others.
+
+    What the user has seen corrects what the page says by itself, and adds to it.
 
     Args:
         values: what is seen of each field; ``resource.url`` and its like are of one file.
         labels: what stands beside or above a value.
+        without: the fields that are not to be learned; ``resources`` are all files.
 
     Raises:
         LearnError: a field is unknown, or a value is not on the page.
     """
-    check([*values, *labels])
+    check_names([*values, *labels], without)
     trial, template = Trial(samples), Template(samples)
-    guessed = not values and not labels
-    names = [name for name in (*FIELDS, *labels) if name in values or name in labels]
-    said = (_field(trial, name, values, labels) for name in dict.fromkeys(names))
-    found = template.fields(unaided(trial)) if guessed else said
     seen = {name.removeprefix(_FILE): texts[0] for name, texts in values.items() if name.startswith(_FILE)}
-    resources = _files(trial, seen, is_all=not names) if seen else None
-    if guessed:
-        resources = template.files or (None if template.is_service else unaided_files(trial))
+    resources = None if ALL_FILES in without else _files(trial, template, seen)
+    if resources:
+        kept = {name: table for name, table in resources.tables.items() if f"{_FILE}{name}" not in without}
+        resources = replace(resources, tables=kept)
+    said = dict.fromkeys(name for name in (*FIELDS, *labels) if name in values or name in labels)
+    found = {name: _field(trial, name, values, labels) for name in said if name not in without}
+    asked = [name for name in FIELDS if name not in said and name not in without]
+    alone = unaided(trial, resources, [name for name in asked if name not in template.found])
+    taken = {rule.selector for rule in found.values()}  # a person has said whose value that is
+    unsaid = (rule for rule in template.fields(alone.fields) if rule.name in asked and rule.selector not in taken)
+    found |= {rule.name: rule for rule in unsaid}
+    rules = [found[name] for name in dict.fromkeys((*FIELDS, *said)) if name in found]
     return Result(
         samples=tuple(sample.address for sample in samples),
-        fields=tuple(_dated(list(found), values, samples[0].page.language)),
+        fields=tuple(_dated(rules, values, samples[0].page.language)),
         files=resources,
         warnings=() if resources or not seen else (_NO_FILES,),
         structured=tuple(_structured(samples[0])),
-        guessed=guessed,
+        said=frozenset([*values, *labels]),
+        left_out=tuple(rule for rule in alone.left_out if rule.name not in found),
+        others=alone.others,
         software=template.software,
     )
 
@@ -187,29 +207,26 @@ def _beside_labels(sample: Sample, name: str) -> list[str]:
     return [shortened(text_of(item.values[0])) for item in own[:1]]
 
 
-def _files(trial: Trial, wanted: dict[str, str], *, is_all: bool) -> Files | None:
+def _files(trial: Trial, template: Template, wanted: dict[str, str]) -> Files | None:
     """
-    Args:
-        is_all: whether only the files are learned.
-
     Returns:
         ``None`` where no selector gives the files.
 
     Raises:
-        LearnError: the page does not show what was given; or nothing was learned.
+        LearnError: the page does not show what was given.
     """
     sample = trial.samples[0]
-    for name, seen in wanted.items():
-        if not found_in(sample, name, seen):
-            near = _links(sample, seen) if name in LINK_KEYS else nearest_texts(sample, seen)
+    if not wanted:
+        return template.files or (None if template.is_service else unaided_files(trial))
+    seen = places(sample, wanted)
+    for name, text in wanted.items():
+        if not seen[name]:
+            near = _links(sample, text) if name in LINK_KEYS else nearest_texts(sample, text)
             hint = f" Nearest: {' | '.join(map(shortened, near))}." if near else ""
-            raise LearnError(f"resource.{name}: {shortened(seen)!r} is not on {sample.address}.{hint}")
-    if next(rows(sample, wanted), None) is None:
+            raise LearnError(f"resource.{name}: {shortened(text)!r} is not on {sample.address}.{hint}")
+    if next(rows(seen), None) is None:
         raise LearnError("resource: no element of the page has all that was given of one file.")
-    found = files(trial, wanted)
-    if found is None and is_all:
-        raise LearnError(_NO_FILES)
-    return found
+    return unaided_files(trial, wanted, seen) or files(trial, wanted)
 
 
 def _links(sample: Sample, seen: str) -> list[str]:

@@ -10,6 +10,7 @@ from urllib.parse import quote, urljoin, urlsplit
 
 from rapidfuzz import fuzz
 
+from crawlers.kinds.html.mapping.confidence import is_outside
 from crawlers.kinds.html.rules import from_css
 from crawlers.operate.learn.texts import normal
 from crawlers.records.addresses import absolute
@@ -25,6 +26,7 @@ MOST_ELEMENTS = 50_000
 _LONGEST = 20_000  # characters of an element that might be a value
 _LARGEST = 400  # elements within it
 _UNSEEN = ("script", "style", "template", "noscript")
+_SHOWN = "li a[href] , article a[href], td, dd"
 _TELLING = ("content", "href", "datetime", "title", "alt", "value", "src", "data-value", "data-date", "data-url")
 
 
@@ -111,9 +113,10 @@ class Sample:
 
     @cached_property
     def looks_empty(self) -> bool:
-        """Whether scripts fill the page: it has some, and shows almost nothing."""
+        """Whether scripts fill the page: it has some, and shows almost nothing, not even a list or a label's value."""
         body = self.page.find("//body")
-        return bool(body) and len(text(body[0])) < 200 and bool(self.page.find("//script"))
+        is_short = bool(body) and len(text(body[0])) < 200 and bool(self.page.find("//script"))
+        return is_short and not any(not is_outside(each) for each in self.css(_SHOWN)[:100])
 
 
 _MOST_PLACES = 60

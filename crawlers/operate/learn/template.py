@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from crawlers.kinds.html.links import dataset_links
 from crawlers.kinds.html.mapping.document import document
 from crawlers.kinds.html.rules import FIELDS
 from crawlers.kinds.html.software import known
 from crawlers.operate.learn.candidates import Learned, texts
-from crawlers.operate.learn.links import Links
-from crawlers.operate.learn.resources import Files
+from crawlers.operate.learn.files import Files
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -33,15 +31,21 @@ class Template:
 
     Attributes:
         software: what made the pages; ``None`` if it is not known.
+        found: the rules that find their field on a sample page.
     """
 
     def __init__(self, samples: list[Sample]) -> None:
         self.software: Software | None = known(samples[0].page)
         self._tables: dict[str, Any] = self.software.tables if self.software else {}
         self._documents: list[Document] = []
+        self._files: list[Any] = []
         if self.software and self._tables:
             rules = self.software.rules(samples[0].address)
             self._documents = [document(sample.page, rules) for sample in samples]
+            self._files = samples[0].page.find(rules.resources.xpath) if rules.resources else []
+        shipped = (self._rule(name) for name in FIELDS)
+        self._shipped = {rule.name: rule for rule in shipped if rule}
+        self.found = {name: rule for name, rule in self._shipped.items() if any(rule.given)}
 
     @property
     def is_service(self) -> bool:
@@ -54,12 +58,10 @@ class Template:
         Of pages that have the title where the software shows it, labels alone are a guess: a portal has added them.
         What the software gives to a field is no other's.
         """
-        shipped = {name: rule for name in FIELDS if (rule := self._rule(name))}
-        found = {name: rule for name, rule in shipped.items() if any(rule.given)}
-        taken = {value for rule in found.values() for given in rule.given for value in given}
+        taken = {value for rule in self.found.values() for given in rule.given for value in given}
         new = (rule for rule in guessed if not taken.issuperset(value for given in rule.given for value in given))
-        guesses = {rule.name: rule for rule in new if "title" not in found or "label" in rule.table}
-        rules = {**shipped, **guesses, **found}
+        guesses = {rule.name: rule for rule in new if "title" not in self.found or "label" in rule.table}
+        rules = {**self._shipped, **guesses, **self.found}
         return [rules[name] for name in FIELDS if name in rules]
 
     def _rule(self, name: str) -> Learned | None:
@@ -73,7 +75,8 @@ class Template:
         why = () if any(given) else ("no sample page has it",)
         first, *further = written if isinstance(written, list) else [written]
         table = {"css": first} if isinstance(first, str) else first
-        return Learned(name, table, BY, given, sure, why, tuple(further))
+        held = tuple(number for number, shown in enumerate(given[1:], 2) if shown)
+        return Learned(name, table, BY, given, sure, why, held, tuple(further))
 
     @property
     def files(self) -> Files | None:
@@ -85,14 +88,4 @@ class Template:
         how = {name: tables.pop(name) for name in ("css", "xpath") if name in tables}
         first = next(each["resources"][0] for each in self._documents if each["resources"])
         shown = {name: " ".join(texts(each["value"])) for name, each in first.items()}
-        return Files(how, tables, counts, shown, _LINKED)
-
-
-def template_links(sample: Sample) -> Links | None:
-    """Return the rules of the links on the listing of known software; ``None`` if it has no such links."""
-    software = known(sample.page)
-    if software is None or not software.tables:
-        return None
-    found = [each.url for each in dataset_links(sample.page, software.rules(sample.address))]
-    table = {name: value for name, value in software.tables["links"].items() if name != "total"}
-    return Links(table, found, _LINKED) if found else None
+        return Files(how, tables, counts, shown, _LINKED, elements=tuple(self._files))

@@ -1,17 +1,22 @@
-"""Texts compared as people do: what they copy from a page rarely equals its markup character by character; and the
-patterns that cut a value out of a text.
-"""
+"""Texts compared as people do, the patterns that cut a value out of a text, and what a user has seen of a field."""
 
 from __future__ import annotations
 
 import re
 import unicodedata
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import re2
 
+from crawlers.kinds.html.mapping.dates import date
+from crawlers.kinds.html.rules import MANY
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from crawlers.operate.learn.sample import Place
+
 
 SEPARATORS = (",", ";", "|", "·", "•", " / ", "/", " - ")
 """What stands between values within one text, the usual ones first."""
@@ -152,3 +157,175 @@ def _after(text: str) -> str:
 def _general(word: str) -> str:
     word = word[-_LONGEST_WORD:]
     return re.sub(r"\d+", lambda _: r"\d+", escaped(word)) if any(map(str.isdigit, word)) else escaped(word)
+
+
+DATES = ("issued", "modified", "resource.issued", "resource.modified")
+EMAILS = ("publisher_email", "creator_email", "maintainer_email", "contact_email")
+_LONG = 40  # characters of a text that may be the beginning of a longer one
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """
+    Args:
+        name: the field's.
+        values: as typed.
+        label: the text beside the value, if the user gave it.
+        language: the page's.
+        at: where each of the values was seen, if that is known: only these elements are learned.
+    """
+
+    name: str
+    values: tuple[str, ...]
+    label: str | None = None
+    language: str | None = None
+    at: tuple[Place, ...] = ()
+
+    @property
+    def is_list(self) -> bool:
+        return self.name in MANY or len(self.values) > 1
+
+    @property
+    def seen(self) -> str:
+        """The first of the values, "" where only a label was given."""
+        return self.values[0] if self.values else ""
+
+    @property
+    def is_date(self) -> bool:
+        return self.name in DATES
+
+    @property
+    def options(self) -> list[list[str]]:
+        """The lists that the values may be; keywords in one text are several."""
+        every = lists(list(self.values))
+        return every[1:] or every if self.name == "keywords" else every
+
+    def gives(self, found: list[str]) -> float:
+        """Return how well a rule gives what was seen: 1, less for a part of it, 0 for something else."""
+        if not self.values:
+            return 1.0 if found else 0.0
+        if not found:
+            return 0.0
+        return self._list(found) if self.is_list else self._single(found[0])
+
+    def _list(self, found: list[str]) -> float:
+        if any(same_list(found, option) for option in self.options):
+            return 1.0
+        given, seen = set(map(normal, found)), {normal(value) for value in self.values}
+        shortest = max(map(len, found)) <= 3 * max(map(len, self.values)) + 20  # one keyword seen of several
+        return 0.7 if self.name == "keywords" and seen < given and len(self.values) == 1 and shortest else 0.0
+
+    def _single(self, found: str) -> float:
+        wanted = self.values[0]
+        if same(found, wanted):
+            return 1.0
+        if self.is_date and same_date(found, wanted, self.language):
+            return 1.0
+        aim = normal(wanted.rstrip("….").rstrip())
+        return 0.9 if len(aim) >= _LONG and normal(found).startswith(aim) else 0.0
+
+    def separators(self, found: list[str]) -> list[str]:
+        """Return the separators that split a text into the whole list."""
+        if not self.is_list or len(found) != 1:
+            return []
+        return [
+            separator
+            for separator in SEPARATORS
+            if separator in found[0] and self.gives(split(found[0], separator)) == 1.0
+        ]
+
+
+_ORDERS = ("auto", "dmy", "mdy", "ymd")
+_DAY = len("2020-03-12")
+_LONGEST_DATE = 100  # characters
+
+
+def is_date(text: str, language: str | None = None) -> bool:
+    return any(_day(text, language, order) for order in _ORDERS)
+
+
+def same_date(text: str, other: str, language: str | None = None) -> bool:
+    """Return whether two texts name the same day, month or year, in any notation.
+
+    >>> same_date("12. März 2020", "2020-03-12", "de"), same_date("2020", "2020-03-12"), same_date("x", "x")
+    (True, False, False)
+    """
+    return any(_is_same(text, other, language, order) for order in _ORDERS)
+
+
+def _is_same(text: str, other: str, language: str | None, order: str) -> bool:
+    first = _day(text, language, order)
+    return first is not None and first == _day(other, language, order)
+
+
+def _day(text: str, language: str | None, order: str) -> str | None:
+    found = date(text, language, order) if len(text) <= _LONGEST_DATE else None
+    return found[:_DAY] if found else None
+
+
+def date_orders(texts: list[str], seen: str, language: str | None = None) -> list[str]:
+    """Return the possible orders of numeric dates, the likely one first; none if the order makes no difference.
+
+    Args:
+        texts: as pages show them, that of the sample first.
+        seen: what a user typed for the first one.
+
+    >>> date_orders(["31.03.2020"], ""), date_orders(["03/04/20"], "03/04/20"), date_orders(["03/04/20"], "2020-03-04")
+    (['dmy'], ['dmy', 'mdy', 'ymd'], ['mdy'])
+    >>> date_orders(["12 March 2020"], "")
+    []
+    """
+    readable = [text for text in texts if is_date(text, language)]
+    ways = ("mdy", "dmy", "ymd") if (language or "").replace("_", "-").lower() == "en-us" else _ORDERS[1:]
+    read = {way: tuple(_day(text, language, way) for text in readable) for way in ways}
+    if len(set(read.values())) < 2:
+        return []
+    fitting = [way for way in ways if None not in read[way]]
+    meant = [way for way in fitting if readable[0] == texts[0] and _is_same(texts[0], seen, language, way)] or fitting
+    return [way for number, way in enumerate(meant) if read[way] not in [read[item] for item in meant[:number]]]
+
+
+def date_order(texts: list[str], seen: str, language: str | None = None) -> bool | str:
+    """Return the rule's ``date``: an order if the numbers or the user's notation prove it or reading needs it; or True.
+
+    >>> date_order(["03/31/2020"], "03/31/2020"), date_order(["03/04/2020"], "2020-03-04")
+    ('mdy', 'mdy')
+    >>> date_order(["3. April 2020"], "2020-04-03"), date_order(["03/04/2020"], "03/04/2020")
+    (True, True)
+    >>> date_order(["03.04.20"], "03.04.20")
+    'dmy'
+    """
+    found = date_orders(texts, seen, language)
+    readable = [text for text in texts if is_date(text, language)]
+    is_needed = len(found) == 1 or not all(_day(text, language, "auto") for text in readable)
+    return found[0] if found and is_needed else True
+
+
+def unreadable_date(texts: list[str], language: str | None, order: bool | str) -> str | None:
+    """Return the first text that is not a date in this order.
+
+    >>> unreadable_date(["12.03.20", "yesterday"], "de", "dmy"), unreadable_date(["12.03.20"], "de", True)
+    ('yesterday', '12.03.20')
+    >>> unreadable_date(["2020"], "de", True)
+    """
+    return next((text for text in texts if not _day(text, language, _order_name(order))), None)
+
+
+def ambiguous_day(texts: list[str], seen: str, language: str | None, order: bool | str) -> str | None:
+    """Return the day that the first text is read as, if other orders give another day.
+
+    >>> ambiguous_day(["12.03.20"], "12.03.20", "de", "dmy"), ambiguous_day(["12.03.20"], "2020-03-12", "de", "dmy")
+    ('2020-03-12', None)
+    >>> ambiguous_day(["12.03.2020"], "", "de", True)
+    """
+    is_settled = len(date_orders(texts, seen, language)) < 2 or _is_usual(texts[0])
+    return None if is_settled else _day(texts[0], language, _order_name(order))
+
+
+def _order_name(order: bool | str) -> str:
+    return order if isinstance(order, str) else "auto"
+
+
+def _is_usual(text: str) -> bool:
+    """Return whether a date has dots and a full year: then the day comes first."""
+    return text.count(".") >= 2 and len(text.strip().rpartition(".")[2]) >= len("2020")

@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 import tomlkit
 
 from crawlers.kinds.html.rules import loads
-from crawlers.operate.learn.addresses import shape
+from crawlers.operate.learn.listing import shape
 from crawlers.operate.learn.sample import is_made_up
 from crawlers.operate.learn.texts import shortened
 
@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from tomlkit.items import Item, Table
 
     from crawlers.operate.learn.candidates import Learned
+    from crawlers.operate.learn.files import Files
     from crawlers.operate.learn.listing import Listing
-    from crawlers.operate.learn.resources import Files
     from crawlers.operate.learn.result import Result
 
 _MOST = 90  # characters of a comment
@@ -60,6 +60,8 @@ def _head(file: TOMLDocument, result: Result) -> None:
     is_known = (result.listing or (result.software and result.software.tables)) and not is_made_up(start)
     file.add("start", _commented(start, None if is_known else "to do: the address of the listing"))
     turned = bool(result.listing and result.listing.pager.in_browser)
+    if result.encoding:
+        file.add("encoding", _commented(result.encoding))
     where = [*result.browser, *(["listing"] if turned and "listing" not in result.browser else [])]
     if where:
         why = "scripts fill the pages" if result.browser else "its pages are turned by JavaScript"

@@ -13,10 +13,8 @@ from crawlers.kinds.html.mapping import document
 from crawlers.kinds.html.rules import loads
 from crawlers.kinds.html.software import known
 from crawlers.operate.learn import LearnError, Listing, ListingError, Result, Sample, confirmed, learn, listing
-from crawlers.operate.learn.addresses import alike, shape
 from crawlers.operate.learn.candidates import texts
-from crawlers.operate.learn.links import Links
-from crawlers.operate.learn.listing import Pager
+from crawlers.operate.learn.listing import Links, Pager, alike, shape
 from crawlers.operate.learn.toml import toml
 from crawlers.records import schema_org
 
