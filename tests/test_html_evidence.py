@@ -585,7 +585,13 @@ GET = '<form action="/list"><input type=hidden name=page value={}>{}</form>'
 )
 def test_a_button_of_a_form_or_another_spelling_of_the_host_leads_on(walked, way, control, read):
     done = walked(
-        {"/list": links(1, 2, more=control), "/list?page=2": links(3), "/list?page=2&x=a": links(3)},
+        {
+            "/list": links(1, 2, more=control),
+            "/list?page=2": links(3),
+            "/list?page=2&x=a": links(3),
+            "/list?page=2&email=": links(3),
+            "/subscribe?page=2": links(3),
+        },
         f"{{ next = {way} }}",
     )
     assert len(done.ids()) == read

@@ -279,6 +279,7 @@ title = "ex:name"
 publisher = { each = "ex:office", name = "ex:called" }
 [fields]
 keywords = { css = "b" }
+title = { css = "h1", required = false }
 """
 
 
@@ -296,9 +297,8 @@ def test_rdf_that_is_not_dcat_is_read_as_the_rules_say(harvest):
             if type_:
                 text = OWN.format(url=f"{site.url}/d/{about}", type=type_, n=about)
                 site.pages[f"/rdf/{n}"] = Answer(text.encode(), headers={"Content-Type": "text/turtle"})
-        crawl = harvest(
-            site, "links = { css = 'li a', id = '/d/([0-9]+)' }", RULES, 'title = { css = "h1", required = false }'
-        )
+        links_ = "links = { css = 'li a', id = '/d/([0-9]+)' }"
+        crawl = harvest(site, links_, RULES, settings={"CONCURRENT_REQUESTS": "1"})
     assert judged(crawl) == ("complete", 4, [])
     lines = {line["dataset_id"]: line for line in crawl.manifest}
     documents = {n: json.loads((crawl.folder / line["metadata_file"]).read_text()) for n, line in lines.items()}

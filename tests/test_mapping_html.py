@@ -79,6 +79,13 @@ def fields(**named: Any) -> dict[str, Any]:
     return {"url": URL, "language": None, "fields": {"title": {"value": "t"}} | entries, "extras": {}, "resources": []}
 
 
+def test_what_is_not_specified_is_absent_and_no_flaw() -> None:
+    said = {"issued": "Keine Angabe", "publisher": "neuvedené", "license": "не вказано"}
+    found = item(fields(**said, version="N/A", keywords=["none"], modified="k.A.", maintainer_email="ikke oppgitt"))
+    assert [getattr(found, name) for name in (*said, "version", "modified", "maintainer")] == [*([None] * 6)]
+    assert (found.keywords, found.flaws) == (["none"], [])
+
+
 def test_places_in_several_forms() -> None:
     gml = "<gml:Point><gml:pos>1 2</gml:pos></gml:Point>"
     found = item(fields(spatial=["Sachsen", "1 2 3 4", gml, "http://sws.geonames.org/2842566/"]))
@@ -600,6 +607,15 @@ def test_structured_data_that_the_rules_do_not_want() -> None:
 
 
 # --- the item
+
+
+def test_a_script_that_can_not_be_read_is_a_flaw_of_the_item() -> None:
+    script = '<script type="application/ld+json">{"@type": "Dataset", "name": "A", "license": "x "y" z"}</script>'
+    found = item(document(Page(script, URL), loads(f'start = "{URL}"\nlinks = {{ css = "a" }}\n')))
+    assert (found.title, [flaw.partition(":")[0] for flaw in found.flaws]) == (
+        "A",
+        ["a JSON-LD script can't be read"],
+    )
 
 
 def test_rdf_goes_first() -> None:

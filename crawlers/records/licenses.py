@@ -119,8 +119,17 @@ def agreed(licenses: Iterable[License | None]) -> License | None:
     return next(iter(found.values())) if len(found) == 1 else None
 
 
+def says_nothing(text: str) -> bool:
+    """Return whether a text is what portals write where nothing is given, in any language.
+
+    >>> says_nothing("Keine Angabe"), says_nothing("неуточнен"), says_nothing("2019")
+    (True, True, False)
+    """
+    return _key(text[:_LONGEST]) in _no_license()
+
+
 def _given(name: str | None) -> str | None:
-    return name if name and _key(name[:_LONGEST]) not in _no_license() else None
+    return None if not name or says_nothing(name) else name
 
 
 @lru_cache(maxsize=1024)

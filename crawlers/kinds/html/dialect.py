@@ -134,10 +134,7 @@ def following(page: Page, rules: Rules, after: Ask) -> Ask | None:
     if not way.is_promised:
         return None
     found = next(filter(None, promised(page, way, after)), None)
-    found = found and replace(found, url=at_home(found.url, page.url))
-    if found or not rules.form or way.kind != "next":
-        return found
-    return next(promised(page, replace(way, kind="postback"), after), None)  # what a form brought may go on by another
+    return found and replace(found, url=at_home(found.url, page.url))
 
 
 def promised(page: Page, way: Paging, after: Ask) -> Iterator[Ask | None]:

@@ -252,16 +252,15 @@ def postback(page: Page, paging: Paging, number: int) -> Form | None:
 
 
 def pressed(page: Page, paging: Paging, number: int) -> Form | None:
-    """Return what a form sends whose button turns the page; ``None`` if there is none.
+    """Return what is sent by a button that turns the page, or by ``__doPostBack``; ``None`` if there is none.
 
-    It is the button that ``paging.text`` or ``paging.xpath`` names, else one with the number or "next" in a form that
-    leads to the page's own path and has nothing to fill in.
+    It is the one that ``paging.text`` or ``paging.xpath`` names, else one with the number or "next"; a button only in
+    a form that leads to the page's own path and has nothing to fill in.
     """
     if paging.xpath is not None or paging.text is not None:
-        control = _chosen(page, paging, number)
-        return _posted(page, control) if control and not control.target else None
-    buttons = [each for each in _controls(page, page.root) if not each.target and _is_of_pager(page, each.element)]
-    control = _turning(buttons, number)
+        return postback(page, paging, number)
+    controls = [each for each in _controls(page, page.root) if each.target or _is_of_pager(page, each.element)]
+    control = _turning(controls, number)
     return _posted(page, control) if control else None
 
 

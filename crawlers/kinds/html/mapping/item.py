@@ -44,6 +44,8 @@ _UNREADABLE = (AnswerError, RulesError, ValueError, SyntaxError, AttributeError,
 _NOT_FILLED = ("source", "id", "flaws", "document", "publisher", "contacts", "identifier", "stored")
 _DATES = ("issued", "modified")
 _EMAILS = {f"{role}_email": role for role in ("publisher", "creator", "maintainer", "contact")}
+_MAY_BE_LEFT_OUT = frozenset((*_DATES, "temporal", "license", "format", "size", "version", *_EMAILS, *_EMAILS.values()))
+"""The fields for which pages write "not specified"."""
 _MOST = 2_000  # resources
 _SHOWN = 60
 _ORDERS = ("dmy", "mdy", "ymd")
@@ -91,7 +93,8 @@ class Entries(Record):
         for name in names:
             value = self.entry(name, least).get("value")
             for part in value if isinstance(value, list) else (value,):
-                if isinstance(part, str) and (text := values.text(part)):
+                text = values.text(part) if isinstance(part, str) else None
+                if text and not (name in _MAY_BE_LEFT_OUT and licenses.says_nothing(text)):
                     found[text] = None
         return list(found)
 
