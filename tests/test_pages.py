@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import os
+import re
 import tomllib
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
@@ -12,6 +13,7 @@ from functools import partial
 from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
 import pytest
 from scrapy.settings import Settings
@@ -154,12 +156,25 @@ def log_in(page: Page, url: str) -> None:
     page.wait_for_url(url)
 
 
+CUT = """() => [...document.querySelectorAll("main *, header *, footer *")].filter(one => {
+    if (!one.checkVisibility() || one.closest(".unseen, .skip, svg, option")) return false;
+    if (one.closest("thead") && getComputedStyle(one.closest("thead")).position === "absolute") return false; // cards
+    const {overflowX, display, textOverflow} = getComputedStyle(one);
+    const over = display === "inline" || !one.clientWidth ? 0 : one.scrollWidth - one.clientWidth;
+    if (over <= 1 || one.matches("input, select, textarea, .chart")) return false;
+    if (textOverflow === "ellipsis") return !one.closest("figure").querySelector("table"); // its numbers have it whole
+    return !(["auto", "scroll"].includes(overflowX) && one.tabIndex === 0) || one.matches(".scroll:has(> table.cards)");
+}).map(one => one.outerHTML.slice(0, 160))"""
+"""What is wider than its box, and can't be scrolled with the keyboard; a table of cards needs no scrolling."""
+
+
 def check_access(page: Page, width: int) -> None:
-    """Nothing is wider than the screen, and axe-core finds nothing, whether parts are folded or not."""
+    """Nothing is wider than the screen or cut, and axe-core finds nothing, whether parts are folded or not."""
     page.evaluate(AXE.read_text())
     for is_open in (False, True):
         page.evaluate(f"document.querySelectorAll('details').forEach(one => one.open = {json.dumps(is_open)})")
         assert page.evaluate("document.documentElement.scrollWidth") <= width
+        assert page.evaluate(CUT) == []
         assert page.evaluate(VIOLATIONS) == []
 
 
@@ -182,6 +197,21 @@ ADDRESSES = {
     "login": lambda _: "login",
     "nothing": lambda _: "nothing",
 }
+
+
+CHECKED = {
+    "/",
+    "/sources",
+    "/sources/*",
+    "/search",
+    "/sources/*/datasets/*",
+    "/sources/*/versions/*",
+    "/changes",
+    "/runs",
+}
+CHECKED |= {"/runs/*/*", "/errors", "/files", "/login", "/add", "/users", "/audit"}
+CHECKED |= {f"/sources/*/{verb}" for verb in ("edit", "rename", "purge")}
+"""Whose accessibility is checked below, or beside the tests of the forms."""
 
 
 @pytest.mark.browser
@@ -283,6 +313,7 @@ def test_a_source_has_all_that_an_operator_asks(house, chromium):
             assert word in row("rivers")
         assert "https://rivers.example.org" in row("rivers")
         assert "incomplete" in row("broken")
+        assert "scrapy harvest broken" not in row("broken"), "what its cause says"
         assert "never run" in row("fresh")
         assert "Pending review" in row("fresh")
         assert "Disabled" in row("asleep")
@@ -415,6 +446,92 @@ def test_a_source_is_harvested_and_stopped(house, chromium):
     report = json.loads((house.output / "rivers" / "runs" / f"{house.run('rivers')}.json").read_bytes())
     assert report["verdict"] == "interrupted"
     house.write()
+
+
+NO_PAGE = re.compile(r"/(?:api|archive)/|\.(?:csv|atom|js)$|^/(?:healthz|now)$")
+SHAPES = ((r"^/(sources|runs)/[^/]+", r"/\1/*"), (r"/(datasets|versions)/.+", r"/\1/*"), (r"^/runs/\*/.+", "/runs/*/*"))
+PRESSED_ELSEWHERE = {"Harvest now", "Stop", "Retry what failed", "Preview", "Accept the shrink"}
+"""By the tests of what they start: crawls."""
+BUTTONS = """() => [...document.querySelectorAll("main form:not([method=post]) button")]
+    .filter(one => one.checkVisibility()).map(one => one.innerText)"""
+
+
+def shape(path: str) -> str:
+    for pattern, short in SHAPES:
+        path = re.sub(pattern, short, path)
+    return path
+
+
+def walk(page: Page, url: str) -> Iterator[str]:
+    """Visit a page of each shape that a link leads to."""
+    waiting, seen = ["/"], {"/"}
+    while waiting:
+        address = waiting.pop(0)
+        answer = page.goto(url.rstrip("/") + address)
+        assert answer.ok, address
+        page.evaluate("document.querySelectorAll('details').forEach(one => one.open = true)")
+        links = "all => all.filter(one => one.origin === location.origin && !one.download).map(one => one.href)"
+        for link in page.eval_on_selector_all("a[href]", links):
+            path = urlsplit(link).path
+            if not NO_PAGE.search(path) and shape(path) not in seen:
+                seen.add(shape(path))
+                waiting.append(path)
+        yield shape(address)
+
+
+def told(page: Page) -> str:
+    return page.get_by_role("status").first.inner_text()
+
+
+@pytest.mark.slow
+@pytest.mark.browser
+@pytest.mark.parametrize(("width", "scheme"), [LOOKS[1], LOOKS[2]])
+def test_each_page_is_walked_and_each_button_pressed(house, chromium, width, scheme):
+    house.write()
+    labels, pressed, shapes = set(), {"Log out"}, set()
+    with tab(chromium, width, scheme) as page:
+        log_in(page, house.url)
+        for at in walk(page, house.url):
+            shapes.add(at)
+            assert page.evaluate("document.documentElement.scrollWidth") <= width, at
+            assert page.evaluate(CUT) == [], at
+            if at not in CHECKED:
+                check_access(page, width)
+            labels |= {*page.locator("button:not(.sort)").all_inner_texts()}
+            for place, label in enumerate(page.evaluate(BUTTONS)):
+                here = page.url
+                page.locator("main form:not([method=post]) button").nth(place).click()
+                assert page.locator("h1").is_visible(), label
+                assert page.evaluate(CUT) == [], (at, label)
+                pressed.add(label)
+                page.goto(here)
+
+        def press(path: str, label: str, said: str, **typed: str) -> None:
+            page.goto(house.url + path)
+            form = page.locator("form").filter(has=page.get_by_role("button", name=label, exact=True)).first
+            for name, value in typed.items():
+                form.locator(f"[name={name}]").fill(value)
+            form.get_by_role("button", name=label, exact=True).click()
+            assert said in told(page)
+            pressed.add(label)
+
+        press("sources/rivers", "Disable", "is disabled")
+        press("sources/rivers", "Enable", "is enabled")
+        press("sources/fresh", "Refuse", "is refused", why="theirs")
+        press("sources/fresh", "Approve", "is approved")
+        press("sources/fresh/edit", "Save", "is changed", owner="Ada")
+        assert page.get_by_text("Ada", exact=True).is_visible()
+        press("sources/asleep/rename", "Rename", "snoring", name="snoring")
+        press("sources/snoring/purge", "Purge", "snoring", name="snoring")
+        press("users", "Add", "vera may log in", name="vera", password="vera looks on")
+        page.goto(f"{house.url}users")
+        page.get_by_role("button", name="Remove vera").click()
+        assert "vera is removed" in told(page)
+        page.get_by_role("button", name="Log out").click()
+        page.get_by_role("link", name="Log in", exact=True).first.wait_for()
+    assert shapes >= {"/sources/*/datasets/*", "/sources/*/versions/*", "/runs/*/*", "/audit", "/users", "/add"}
+    assert labels - pressed <= PRESSED_ELSEWHERE | {"Remove", "Search"}
+    assert pressed >= {"Show", "Compare"}
 
 
 def test_a_log_says_its_warnings_and_errors_in_order(tmp_path):

@@ -224,7 +224,8 @@ def _rendered(has_html: bool) -> MarkdownIt:
     """Return what renders Markdown; without HTML, what looks like a tag is a text."""
     from markdown_it import MarkdownIt  # noqa: PLC0415 -- few commands show a description
 
-    found = MarkdownIt("commonmark", {"html": has_html, "breaks": True}).enable(["table", "strikethrough"])
+    found = MarkdownIt("commonmark").enable(["table", "strikethrough"])
+    found.options.html, found.options.breaks = has_html, True
     found.disable("code")  # texts are indented for other reasons
     found.add_render_rule("heading_open", lambda *_: "<p><strong>")
     found.add_render_rule("heading_close", lambda *_: "</strong></p>\n")
