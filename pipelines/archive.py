@@ -15,6 +15,7 @@ from scrapy.exceptions import NotConfigured
 from crawlers import signals
 from crawlers.archive import findings, targets
 from crawlers.archive.blobs import key as blob_key
+from crawlers.causes import KINDS
 from crawlers.extensions.error_log import now
 from crawlers.extensions.report import Report
 from crawlers.items import Body, Capture
@@ -220,7 +221,7 @@ def _failed(look: Capture) -> signals.Failed:
     kind = {"broken": "broken_link", "not_taken": "not_taken"}.get(look.state, look.error or "bug")
     return signals.Failed(
         stage="fetch",
-        kind=kind,
+        kind=kind if kind in KINDS else "refused",  # a form's page that is another one
         error=look.reason or "the file is not kept",
         url=look.url,
         http_status=look.http_status,

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import csv
 import hashlib
+import json
 import os
 import random
 import re
 import signal
 import time
+from collections import Counter
 from datetime import UTC, datetime, timedelta
 
 import pytest
+from scrapy.http import Request, Response
 from scrapy.settings import Settings
 
-from crawlers.archive import findings
+from crawlers.archive import cookies, findings
 from crawlers.archive.blobs import open_blobs
 from crawlers.archive.targets import AddressError, is_fresh, is_put_off, requestable
 from crawlers.items import Capture
@@ -147,6 +150,8 @@ WRONG = [
     ("http://a%20b.org/", "invalid_address", "its host has a space in it"),
     ("http://a.org,b.org/", "invalid_address", "its host has ',' in it"),
     ("http://a..org/", "invalid_address", "an empty part"),
+    ("http://" + "\xfc" * 60 + ".org/", "invalid_address", "a name that no host can have"),
+    ("http://xn--\xfc.org/", "invalid_address", "a name that no host can have"),
     (f"http://{'a' * 64}.org/", "invalid_address", "too long"),
     ("http://a.invalid/", "invalid_address", "ends in .invalid"),
     (f"{LONG}x", "too_long", "more than 8000 characters"),
@@ -172,6 +177,7 @@ def test_an_address_that_can_not_be_requested(url, cause, reason):
         ("https://a.org/x/..", "https://a.org/"),
         ("https://a.org/..data/x", "https://a.org/..data/x"),
         ("https://m\xfcnchen.de/x_y", "https://m\xfcnchen.de/x_y"),
+        ("https://a\u3002org/", "https://a\u3002org/"),
         ("http://my_host.org./[::1]", "http://my_host.org./[::1]"),
         ("http://[::1]:8000/x", "http://[::1]:8000/x"),
     ],
@@ -190,14 +196,16 @@ def test_what_a_browser_gets_is_kept_and_each_reason_is_a_sentence(archives, fil
     status |= dict.fromkeys(ERRORS, 12) | {"/loop.csv": 21, "/refresh.csv?to=http://169.254.169.254/": 21}
     with served(tmp_path, body=CSV) as secure, served(tmp_path, "127.0.0.2", CSV) as refused:
         unknown = ["/garbage.csv", "/closes.csv", "http://127.0.0.1:1/x", refused]
-        archives.list([*kept, secure, *status, *unknown])
+        again = f"{secure}/again.csv"  # over the same connection
+        archives.list([*kept, secure, again, *status, *unknown])
         ran = archives.crawl({"ARCHIVE_VERIFY_HTTPS_EXCEPT": "127.0.0.1", "RETRY_TIMES": "0"})
     last = archives.last()
     found = {path.replace(" ", "%20"): last[path.replace(" ", "%20")] for path in (*kept, secure, *status, *unknown)}
     assert {path: line["reason"] for path, line in found.items() if line["state"] == "kept"}.keys() == {*kept, secure}
     assert {path: found[path.replace(" ", "%20")]["status"] for path in status} == status
     assert {found[path]["state"] for path in unknown} == {"unknown"}
-    assert found[secure]["finding"] == "certificate not trusted: 127.0.0.1 has one that is self-signed"
+    accepted = "certificate not trusted: 127.0.0.1 has one that is self-signed"
+    assert [last[url]["finding"] for url in (secure, again)] == [accepted, accepted]
     assert found[refused]["finding"] == "certificate not trusted"
     assert not [
         line["reason"] for line in found.values() if re.search(r"twisted|Failure|b'|\[<|\('", line["reason"] or "")
@@ -210,7 +218,8 @@ def test_what_a_browser_gets_is_kept_and_each_reason_is_a_sentence(archives, fil
         ("127.0.0.2", "/cookie.csv", "seen=1"),
     }
     assert [one.headers.get("cookie") for one in files.log if one.host == "127.0.0.2"] == [None, "seen=1"]
-    assert [one.path for one in archives.asked("/x/../ok.csv")] == []
+    asked = Counter(one.path for one in archives.asked())
+    assert [asked[path] for path in ("/ok.csv", "/ok.csv?b", "/ok.csv?b=", "/x/../ok.csv")] == [1, 1, 1, 0]
     told = scrapy("report", "-o", str(tmp_path / "x.html"), *options(archives.output, archives.settings))
     assert told.returncode == 0, told.stderr
     (told_csv,) = tmp_path.glob("*.broken-links.csv")
@@ -219,6 +228,36 @@ def test_what_a_browser_gets_is_kept_and_each_reason_is_a_sentence(archives, fil
 
 
 # Again
+COOKIES = ["one=1; Domain=.example.org", "two=2; Secure; HttpOnly", f"big={'x' * 5000}", "far=1; Max-Age=" + "9" * 30]
+COOKIES += [
+    "gone=1; Max-Age=0",
+    "foreign=1; Domain=example.com",
+    "odd\x80=\xff; Expires=never",
+    "=; ;",
+    "below=1; Path=/y",
+]
+
+
+@pytest.mark.parametrize(
+    ("url", "sent"),
+    [
+        ("https://a.example.org/x/z", {"one=1", "two=2"}),
+        ("http://a.example.org/", {"one=1"}),
+        ("https://a.example.org/y/", {"one=1", "two=2", "below=1"}),
+        ("https://b.example.org/", set()),
+        ("https://example.org/", set()),
+        ("https://b.a.example.org/", set()),
+    ],
+)
+def test_a_cookie_goes_back_to_its_own_host_alone(url, sent):
+    first = Request("https://a.example.org/x")
+    cookies.keep(first, Response(first.url, headers={"Set-Cookie": COOKIES}))
+    following = Request(url, meta=json.loads(json.dumps(first.meta)), headers={"Cookie": "another=1"})
+    cookies.send(following)
+    got = following.headers.get("Cookie", b"").decode("utf-8", "replace")
+    assert {one for one in got.split("; ") if one and not one.startswith("odd")} == sent
+
+
 # Again
 
 

@@ -164,6 +164,7 @@ def test_a_form_on_another_page_gives_the_file(archives, files, tmp_path):
     ran = archives.crawl()
     found = archives.last()["/form/file.csv"]
     assert (found["state"], found["request_type"], found["origin"]) == ("kept", "form", None)
+    assert [one.headers.get("cookie") for one in archives.asked("/form/")] == [None, "session=t0ken"]
     assert archives.blobs()[found["sha256"]] == CSV
     asked = [(one.method, one.path) for one in archives.asked("/form/")]
     assert asked == [("GET", "/form/search"), ("POST", "/form/accept")]
@@ -185,6 +186,7 @@ def test_a_form_that_is_not_there_is_a_failure_of_ours_and_of_no_other_file(arch
     ran = archives.crawl()
     found, other = archives.last()["/form/file.csv"], archives.last()["/ok.csv"]
     assert (found["state"], found["error"], found["is_broken"]) == ("failed_here", "form", None)
+    assert ran.report["errors"] == {"refused": 1}
     assert found["reason"] == f"'form#terms' finds no elements on {files.url('/form/file.csv')} instead of one."
     assert other["state"] == "kept"
     assert not archives.asked("/form/accept")

@@ -115,6 +115,8 @@ def served(folder, host="127.0.0.1", body=b""):
     """Yield the address of a server with a certificate of its own, which answers any GET with a CSV file."""
 
     class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
         def do_GET(self):
             self.send_response(200)
             self.send_header("Content-Type", "text/csv")

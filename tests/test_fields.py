@@ -428,6 +428,8 @@ def term(text: str) -> Any:
     "given", ["www.example.org/a.csv", "N/A", "C:\\data\\a.csv", "file:///a.csv", "http://", "a.csv"]
 )
 def test_what_is_no_address_is_kept_as_it_stands(given: str) -> None:
+    declared = 'title = "All"\n[list]\nurl = "{portal}/api"\nrecords = "items"\n[list.paging]\nkind = "none"\n'
+    declaration = file.loads(f'{declared}[dataset]\nid = "id"\n[[resource]]\neach = "files"\nurl = "u"\n', "all")
     package = {"id": "1", "resources": [{"id": "2", "url": given}]}
     pod = {"identifier": "1", "distribution": [{"downloadURL": given}]}
     page_ = {"identifier": "1", "distribution": [{"contentUrl": given}]}
@@ -438,6 +440,7 @@ def test_what_is_no_address_is_kept_as_it_stands(given: str) -> None:
         data_json.dataset(pod, source="s", id="1"),
         schema_org.dataset(page_, source="s", id="1"),
         rdf.dataset(nodes, "https://example.org/1", source="s"),
+        Reading({"id": "1", "files": [{"u": given}]}, declaration).dataset("https://example.org", "s"),
     ):
         (file_,) = item.resources
         assert (file_.url, file_.access_url, file_.download_url, file_.stated_url) == (None, None, None, given)

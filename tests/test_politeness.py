@@ -20,15 +20,21 @@ from types import SimpleNamespace
 from unittest.mock import Mock
 
 import pytest
+from OpenSSL import SSL
 from scrapy import Spider
 from scrapy.core.downloader import Slot
+from scrapy.exceptions import DownloadFailedError
 from scrapy.http import Request, Response
 from scrapy.robotstxt import ProtegoRobotParser
 from scrapy.settings import Settings
 from scrapy.utils.test import get_crawler
 from twisted.internet.endpoints import HostnameEndpoint
+from twisted.internet.error import ConnectionLost
 from twisted.internet.protocol import Factory
 from twisted.internet.testing import MemoryReactorClock
+from twisted.python.failure import Failure
+from twisted.web._newclient import ParseError
+from twisted.web.client import ResponseFailed
 
 from crawlers.components.politeness import failures
 from crawlers.components.politeness import pace as pace_module
@@ -38,6 +44,7 @@ from crawlers.components.politeness.blocked import Blocked
 from crawlers.components.politeness.pace import BackoffRetry, Downloader, Pace, Politeness, WaitTooLong, retry_after
 from crawlers.components.politeness.robots import Robots, Rules
 from crawlers.components.politeness.turns import TURN, Turns
+from crawlers.components.scrapy_internals import wrap_twisted_exceptions
 from crawlers.safety.locks import of_host, take
 from crawlers.settings import ROBOTS_EXEMPT
 from tests import forked
@@ -899,7 +906,25 @@ def test_a_user_agent_that_hdx_refuses_is_warned_of(crawl, host):
 
 
 def test_a_host_name_that_can_be_none_is_no_bug():
+    with pytest.raises(UnicodeEncodeError) as unwritable:
+        "\xfc.org".encode("ascii")
+    assert failures.from_error(unwritable.value).kind == "dns"
     found = []
     HostnameEndpoint(MemoryReactorClock(), b"a%20b", 80).connect(Factory()).addErrback(found.append)
     error = failures.from_error(found[0].value)
     assert (error.kind, str(error)) == ("dns", "the host name can't be resolved: it is none")
+
+
+@pytest.mark.parametrize(
+    ("reason", "said"),
+    [
+        (ParseError("non-integer status code", b"\0\1"), "what came is not HTTP"),
+        (ConnectionLost(), "the host broke it off"),
+        (SSL.Error([("SSL routines", "", "tlsv1 alert protocol version")]), "tlsv1 alert protocol version"),
+        (OSError("odd."), "odd"),
+    ],
+)
+def test_a_failure_is_told_in_words_and_not_as_an_object(reason, said):
+    with pytest.raises(DownloadFailedError) as found, wrap_twisted_exceptions():
+        raise ResponseFailed([Failure(reason)])
+    assert str(failures.from_error(found.value)) == f"the connection failed ({said})"

@@ -68,12 +68,12 @@ class Checks:
     def _found(self, response: Response, asked: Asked, size: int | None) -> tuple[str, str | None]:
         subject = subjects_of(asked)[0]
         hint = file_name(response.url, header(response, "Content-Disposition"))
-        if response.status == 202:
-            return "unclear", "HTTP 202: the server has not made the file yet"
+        if response.status in (202, 304):
+            return "unclear", f"HTTP {response.status} says nothing of the file"
         if size == 0 or response.status in (204, 205):
             return "empty", "the headers say that the file has no bytes"
         is_page = is_page_promised(header(response, "Content-Type"), hint, subject.format)
-        if is_page and service(response.url, subject.format) is None:  # APIs show a page to those who ask for none
+        if is_page and not (header(response, "Refresh") or service(response.url, subject.format)):  # APIs show pages
             return "page", "the headers say that it is an HTML page instead of a file"
         return "alive", None
 

@@ -113,6 +113,8 @@ class Files:
     def _lost(self, error: AnswerError, failure: Failure, asked: Asked) -> Iterator[Capture]:
         request, status, reason = failures.request(failure), failures.status(failure), redact(str(error))
         response = failure.value.response if isinstance(failure.value, HttpError) else None
+        if status is not None and 300 <= status < 400:
+            reason = f"it redirects to nothing that can be asked: {reason}"
         cause = findings.cause(error.kind, status, is_online=self.spider.is_online, reason=reason)
         given = {"reason": reason, "redirects": redirects(request, request.url)}
         given |= {"error": error.kind} if cause == "other" else {}

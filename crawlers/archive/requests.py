@@ -57,7 +57,7 @@ class Requests:
         before = response.meta.get("redirect_urls", [])
         if url is None or len(before) >= self.spider.settings.getint("REDIRECT_MAX_TIMES"):
             return None
-        request = self.make(url, asked, self.spider.files.parse, after=response).replace(dont_filter=True)
+        request = self.make(url, asked, self.spider.files.parse, after=response)
         request.meta.update(redirect_urls=[*before, response.url], redirect_times=len(before) + 1)
         return request
 

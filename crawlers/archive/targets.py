@@ -262,6 +262,10 @@ def _check_host(host: str) -> None:
     Raises:
         AddressError: no host can have that name: RFC 1123, and RFC 6761 of names that end in .invalid.
     """
+    try:
+        host = host if host.isascii() else host.encode("idna").decode("ascii")
+    except UnicodeError:
+        raise AddressError("the address is invalid (its host is a name that no host can have)") from None
     odd = sorted(set(_IN_NO_HOST.findall(host))) if ":" not in host else []
     if odd:
         shown = " and ".join("a space" if one in (" ", "%20") else repr(one) for one in odd[:3])
@@ -294,7 +298,7 @@ def is_fresh(last: Capture | None, now: datetime, most: timedelta) -> bool:
     if last is None or not last.sha256 or last.state not in ("kept", "unchanged"):
         return False
     until, looked = moment(last.fresh_until), moment(last.time)
-    return until is not None and looked is not None and now < min(until, looked + most)
+    return until is not None and looked is not None and now < until and now - looked < most
 
 
 def is_put_off(last: Capture | None, now: datetime) -> bool:

@@ -164,7 +164,7 @@ class ExplainedTrust:
         excuses: whether a host may have any certificate.
 
     Attributes:
-        excused: what is wrong with the certificates of such hosts, by host and port, as of the last connection.
+        excused: what is wrong with the certificates of such hosts, by host and port.
     """
 
     def __init__(self, policy: Any, excuses: Callable[[str], bool] = lambda _: False) -> None:
@@ -174,7 +174,6 @@ class ExplainedTrust:
 
     def creatorForNetloc(self, hostname: bytes, port: int) -> ExplainedConnections:  # noqa: N802  # Twisted's name
         host = hostname.decode("ascii")
-        self.excused.pop((host, port), None)
 
         def excuse(error: UntrustedCertificate) -> bool:
             if self.excuses(host):

@@ -785,8 +785,8 @@ FORM = b"""<!DOCTYPE html>
 
 @at("/form/file.csv", "/form/search")
 def _form(_: Asked) -> Reply:
-    """Answer with the form that comes before the file."""
-    return Reply(FORM, headers=[("Content-Type", "text/html; charset=utf-8")])
+    """Answer with the form that comes before the file, and with the cookie of its session."""
+    return Reply(FORM, headers=[("Content-Type", "text/html; charset=utf-8"), ("Set-Cookie", "session=t0ken")])
 
 
 @at("/form/accept")

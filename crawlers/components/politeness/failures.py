@@ -51,11 +51,13 @@ _KINDS: tuple[tuple[type[Exception], str, str], ...] = (
 )
 
 _WORDS = {
+    "max redirections reached": "its redirects have no end, or more than REDIRECT_MAX_TIMES steps",
     "ParseError": "what came is not HTTP",
     "ConnectionLost": "the host broke it off",
     "ConnectionDone": "the host closed it before its answer was whole",
+    "_DataLoss": "",
 }
-"""What Twisted's reasons mean."""
+"""What Scrapy's words and Twisted's reasons mean."""
 
 FAILURES: tuple[type[Exception], ...] = (AnswerError, *(known for known, _, _ in _KINDS))
 """What a download may raise, besides bugs."""
@@ -92,10 +94,12 @@ def from_error(error: BaseException | None, request: Request | None = None) -> A
 
 def _detail(error: Exception) -> str:
     """Return what an error says, in words: Scrapy puts Twisted's reasons into it as objects."""
-    reasons = getattr(error.__cause__, "reasons", None)
+    if isinstance(error, DownloadConnectionRefusedError):
+        return ""
+    reasons = [each.value for each in getattr(error.__cause__, "reasons", ())]
     if not reasons:
-        return str(error)
-    found = (_WORDS.get(type(each.value).__name__) or _said(each.value) for each in reasons)
+        return _WORDS.get(str(error), str(error))
+    found = (_WORDS.get(type(each).__name__, _said(each)) for each in reasons)
     return "; ".join(dict.fromkeys(filter(None, found)))
 
 
@@ -110,7 +114,7 @@ def _of_address(error: ValueError, request: Request | None) -> AnswerError | Non
     makers = (frame.f_globals.get("__name__") for frame, _ in walk_tb(error.__traceback__))
     if RedirectMiddleware.__module__ in makers or (request is not None and "redirect_urls" in request.meta):
         return AnswerError("http", "the redirect's address is invalid")  # the error names its parts
-    if str(error).startswith("invalid hostname"):  # Twisted's, before it asks for a name that can be none
+    if str(error).startswith("invalid hostname") or isinstance(error, UnicodeEncodeError):  # before it is asked for
         return AnswerError("dns", "the host name can't be resolved: it is none")
     return None
 
