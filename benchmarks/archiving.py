@@ -26,7 +26,7 @@ SUMS = "import subprocess, sys; sys.exit(subprocess.call(sys.argv[1], shell=True
 
 def archiving(options: argparse.Namespace) -> Iterator[Row]:
     files = options.datasets // 2
-    ours, bare, plain, again = [], [], [], []
+    ours, bare, plain, again, bare_again = [], [], [], [], []
     with file_hosts(HOSTS, files) as site:
         for _ in range(options.repeat):
             with scratch(options.folder) as folder:
@@ -38,6 +38,7 @@ def archiving(options: argparse.Namespace) -> Iterator[Row]:
                 again.append(archive(folder))
                 assert counted(site) - before == files
                 bare.append(bare_archive(folder))
+                bare_again.append(bare_archive(folder, "-a", 'etag="1"'))
                 plain.append(bare_downloads(folder))
                 assert len(list((folder / "store").glob("sha256/*/*"))) == files
     yield promised("processor, to a minimal Scrapy's", "cpu", ours, bare, 1.4)
@@ -45,6 +46,8 @@ def archiving(options: argparse.Namespace) -> Iterator[Row]:
     yield Row("processor, to aiohttp's", against(ours, plain, "cpu"))
     yield Row("time, to aiohttp's", against(ours, plain, "wall"))
     yield promised("processor, of 304s alone, to the first", "cpu", again, ours, 0.4)
+    yield Row("processor, of 304s alone, to Scrapy's", against(again, bare_again, "cpu"))
+    yield Row("processor, Scrapy's of 304s, to its first", against(bare_again, bare, "cpu"))
     yield Row("peak", ", ".join(f"{median(costs, 'mebibytes'):.0f} MiB" for costs in (ours, again, bare, plain)))
     yield from large(options)
 
@@ -108,9 +111,9 @@ def crawl(spider: str, folder: Path, *arguments: str) -> Cost:
     return run(["-m", "scrapy", "crawl", spider, *settings, *arguments], ROOT)
 
 
-def bare_archive(folder: Path) -> Cost:
-    (folder / "bare").mkdir()
-    return bare_scrapy("bare_archive", folder, "-a", "urls=urls", "-a", "folder=bare")
+def bare_archive(folder: Path, *options: str) -> Cost:
+    (folder / "bare").mkdir(exist_ok=True)
+    return bare_scrapy("bare_archive", folder, "-a", "urls=urls", "-a", "folder=bare", *options)
 
 
 def bare_downloads(folder: Path) -> Cost:

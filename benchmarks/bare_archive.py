@@ -1,6 +1,8 @@
 """Scrapy at its barest that keeps files: an address after another, each to a file with its two hashes.
 
 scrapy runspider benchmarks/bare_archive.py -a urls=FILE -a folder=FOLDER --nolog
+
+With ``-a etag=TAG`` it asks whether the files have changed.
 """
 
 from __future__ import annotations
@@ -26,17 +28,21 @@ class BareArchive(scrapy.Spider):
         "CONCURRENT_REQUESTS_PER_DOMAIN": 2,
     }
 
-    def __init__(self, urls: str, folder: str) -> None:
+    def __init__(self, urls: str, folder: str, etag: str = "") -> None:
         super().__init__()
         self.urls = Path(urls).read_text().splitlines()
         self.folder = Path(folder)
+        self.headers = {"If-None-Match": etag} if etag else {}
         self.lines = (self.folder / "lines").open("w")
 
     async def start(self) -> AsyncIterator[scrapy.Request]:
         for url in self.urls:
-            yield scrapy.Request(url)
+            yield scrapy.Request(url, headers=self.headers, meta={"handle_httpstatus_list": [304]})
 
     def parse(self, response: Response) -> None:
+        if response.status == 304:
+            self.lines.write(f"{response.url} unchanged\n")
+            return
         sha256, md5 = hashlib.sha256(response.body).hexdigest(), hashlib.md5(response.body).hexdigest()
         (self.folder / sha256).write_bytes(response.body)
         self.lines.write(f"{response.url} {sha256} {md5} {len(response.body)}\n")

@@ -312,7 +312,7 @@ class Partial:
 
     def _remove(self) -> None:
         with suppress(OSError):
-            self.path.unlink(missing_ok=True)  # type: ignore[union-attr]
+            self.path.unlink(missing_ok=True)  # type: ignore[union-attr]  # it is called for a file only
             self._sidecar.remove()
 
 

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import logging
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
 from scrapy import signals
 from scrapy.utils.asyncio import create_looping_call
@@ -17,7 +19,6 @@ from crawlers.safety import locks
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from scrapy import Request
     from scrapy.core.downloader import Slot
     from scrapy.crawler import Crawler
 
@@ -84,7 +85,8 @@ class Turns:
         if not self.is_needed or not slot.queue:
             return True
         key = slot.queue[0][0].meta["download_slot"]
-        hosts = {_host(request) for request, _ in slot.queue}
+        parts = [urlparse_cached(request) for request, _ in slot.queue]
+        hosts = {_host(one.scheme, one.netloc) for one in parts}
         is_ours = not [host for host in hosts if not self._take(host, slot)]
         if is_ours and key in self.waiting:
             self.waiting.remove(key)
@@ -127,8 +129,13 @@ class Turns:
         locks.give_back(locks.of_host(self.folder, host), self.held.pop(host).descriptor)
 
 
-def _host(request: Request) -> str:
-    """Return what names a request's host: with its port where it is not the default one."""
-    parts = urlparse_cached(request)
+@lru_cache(maxsize=4096)
+def _host(scheme: str, place: str) -> str:
+    """Return what names a host: with its port where it is not the default one.
+
+    >>> _host("https", "a.org:443"), _host("http", "A.org:8000")
+    ('a.org', 'a.org:8000')
+    """
+    parts = urlsplit(f"{scheme}://{place}")
     name = parts.hostname or ""
-    return name if parts.port in (None, _PORTS.get(parts.scheme)) else f"{name}:{parts.port}"
+    return name if parts.port in (None, _PORTS.get(scheme)) else f"{name}:{parts.port}"
