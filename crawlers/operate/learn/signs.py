@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlsplit
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
 _MOST = 500
 _SHORTEST = 3  # characters of a title
+_LONGEST_NAMES = 300  # characters of an element's id and classes
 _LONGEST_PART = 80  # characters of a keyword
 _METAS = {
     "description": ("dcterms.description", "dc.description", "dcterms.abstract"),
@@ -91,6 +92,7 @@ def unaided(trial: Trial, found: Files | None, names: Collection[str] = FIELDS) 
 
     Args:
         found: the files, whose labels are not the dataset's.
+        names: the fields to look for.
     """
     signs = _Signs(trial.samples[0], found)
     kept, left_out, others = [], [], {}
@@ -195,7 +197,7 @@ class _Signs:
 
     def _texts(self) -> Iterator[Sight]:
         """Yield the text that is named as a description, or that follows the title."""
-        told = [each for each in self.sample.elements if self._is_named_text(each)]
+        told = [*islice(filter(self._is_named_text, self.sample.elements), 50)]
         told += [_after(title) for _, title in self.headings.ranked[:1]]
         for element in dict.fromkeys(each for each in told if each is not None and _is_whole(each)):
             shown = self.sample.texts.get(element, "")
@@ -203,15 +205,11 @@ class _Signs:
                 yield Sight((Place(element, shown),))
 
     def _is_named_text(self, element: Any) -> bool:
-        if element.tag in ("meta", "h1", "h2", "h3", "h4", "a", "input", "label", "body") or _is_beside(element):
+        if element.tag in ("meta", *_HEADS, "a", "input", "label", "body"):
             return False
-        names = (
-            element.get("itemprop"),
-            element.get("property"),
-            element.get("id"),
-            *(element.get("class") or "").split(),
-        )
-        return any(_says_description(each) for each in names if each)
+        named = f"{element.get('itemprop') or ''} {element.get('property') or ''} {element.get('id') or ''}"
+        names = f"{named} {element.get('class') or ''}"[:_LONGEST_NAMES].split()
+        return any(map(_says_description, names)) and not _is_beside(element)
 
     def _metas(self, name: str) -> Iterator[Sight]:
         for wanted in _METAS.get(name, ()):
@@ -274,6 +272,7 @@ def _is_beside(element: Any) -> bool:
     return any(sureness(each) <= BESIDE for each in (element, *element.iterancestors()))
 
 
+@lru_cache(maxsize=4_096)
 def _says_description(name: str) -> bool:
     """Return whether a class, an id or a property is a word for a description.
 
@@ -312,9 +311,9 @@ def _is_whole(element: Any) -> bool:
 
 
 def _content(element: Any) -> str:
-    return (
-        bare(element.get("content") or "") if len(element.get("content") or "") <= 80 else tidy(element.get("content"))
-    )
+    """Return what a ``<meta>`` says, a short text without the marks about it."""
+    written = element.get("content") or ""
+    return bare(written) if len(written) <= _LONGEST_PART else tidy(written)
 
 
 # The title
