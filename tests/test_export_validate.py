@@ -160,6 +160,6 @@ def test_without_pyshacl_a_sentence_says_what_to_install(town: Path) -> None:
     ran = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert (ran.returncode, ran.stderr) == (
         1,
-        "--validate needs pyshacl: pip install 'catalogue-crawlers[validate]'.\n",
+        "Validation needs pyshacl: pip install 'catalogue-crawlers[validate]'.\n",
     )
     assert not (town / "x.ttl").exists()

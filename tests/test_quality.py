@@ -12,9 +12,14 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 import rdflib
+from lxml import html
+from pyoxigraph import RdfFormat, parse
 from rdflib.namespace import DCAT, DCTERMS, RDF
 
 from crawlers.items import Agent, Dataset, License, Period, Place, Resource
+from crawlers.operate.dashboard import addresses
+from crawlers.operate.dashboard.app import app
+from crawlers.records.rdf.graphs import graph as nodes
 from crawlers.records.rdf.graphs import rdflib_graph
 from crawlers.store.export.description import description
 from crawlers.store.export.nodes import Taken
@@ -38,6 +43,31 @@ OPEN = set(
     "BMP CSV DBF GEOJSON GZIP HTML ICS JPEG2000 JSON JSON_LD KML KMZ NETCDF ODS PNG RDF_N_QUADS RDF_N_TRIPLES RDF_TRIG"
     " RDF_TURTLE RDF_XML RSS RTF TAR TIFF TSV TXT WMS_SRVC XML ZIP".split()
 )
+POINTS = {
+    name: (dimension, points)
+    for dimension, own in {
+        "findability": {"keywords": 30, "categories": 30, "geographic": 20, "temporal": 20},
+        "accessibility": {"access_url_answers": 50, "download_url": 20, "download_url_answers": 30},
+        "interoperability": {
+            "format": 20,
+            "media_type": 10,
+            "vocabulary": 10,
+            "non_proprietary": 20,
+            "machine_readable": 20,
+            "conformity": 30,
+        },
+        "reusability": {
+            "licence": 20,
+            "licence_vocabulary": 10,
+            "access_rights": 10,
+            "access_rights_vocabulary": 5,
+            "contact": 20,
+            "publisher": 10,
+        },
+        "contextuality": {"rights": 5, "size": 5, "issued": 5, "modified": 5},
+    }.items()
+    for name, points in own.items()
+}
 EU = "http://publications.europa.eu/resource/authority/"
 
 
@@ -109,7 +139,8 @@ def look(db: sqlite3.Connection, one: Resource, url: str, state: str, http_statu
         "http_status": http_status,
         "is_broken": {"broken": 1, "unknown": None}.get(state, 0),
         "redirects": "[]",
-        "headers": "{}",
+        "headers": "[]",
+        "request_headers": "[]",
         "time": "2026-11-01T00:00:00.000Z",
         "run": "r",
         "host": "a.org",
@@ -186,8 +217,7 @@ def test_the_points_of_200_datasets_are_those_of_another_calculation(db: sqlite3
         assert known == pytest.approx(counted(one)), name
     whole = quality.assessment(db, "town").of()
     assert (whole.known, whole.most) == (295, 405)
-    points = {one.name: one.points for one in quality.INDICATORS}
-    mean = sum(points[name] * share for one in items.values() for name, share in counted(one).items()) / len(items)
+    mean = sum(POINTS[name][1] * share for one in items.values() for name, share in counted(one).items()) / len(items)
     assert whole.points == pytest.approx(mean)
 
 
@@ -211,20 +241,32 @@ def test_ratings_go_by_the_share_of_what_is_known(points: float, known: int, rat
 
 
 def test_addresses_count_if_an_archive_looked_at_them(db: sqlite3.Connection) -> None:
-    files = [
-        Resource(id=f"r{number}", dataset_id="d", url=f"https://a.org/{number}", download_url=f"https://a.org/{number}")
-        for number in range(4)
-    ]
-    put(db, Dataset(source="town", id="d", resources=files))
+    def file(number: int, **more: str) -> Resource:
+        url = f"https://a.org/{number}"
+        return Resource(id=f"r{number}", dataset_id="d", url=url, download_url=url, **more)
+
+    files = [file(number) for number in range(4)]
+    put(db, Dataset(source="town", id="d", resources=files), Dataset(source="town", id="without"))
     look(db, files[0], "https://a.org/0", "kept")
-    look(db, files[1], "https://a.org/1", "broken", 404)
-    look(
-        db, files[2], "https://a.org/2", "unknown"
-    )  # a first failure says nothing yet, nor does the file not looked at
-    (found,) = quality.assessed(db, "town")
+    look(db, files[1], "https://a.org/1", "broken", 200)  # an error page under 200
+    look(db, files[2], "https://a.org/2", "unknown")  # a first failure says nothing yet
+    found, without = sorted(quality.assessed(db, "town"))
     shares = dict(zip([one.name for one in quality.INDICATORS], found.shares, strict=True))
     assert (shares["download_url_answers"], shares["access_url_answers"]) == (0.5, 0)  # no access address is given
-    assert quality.assessment(db, "town").of("accessibility") == (20 + 15, 100, 100)
+    assert quality.assessment(db, "town", "d").of("accessibility") == (20 + 15, 100, 100)
+    assert without.shares[[one.name for one in quality.INDICATORS].index("download_url_answers")] is None
+    known = {one.name: number for one, number in quality.assessment(db, "town").partly_known()}
+    assert known == {"access_url_answers": 1, "download_url_answers": 1}
+
+
+def test_a_page_that_leads_to_a_file_counts_if_an_archive_looked_at_it(db: sqlite3.Connection) -> None:
+    both = {"url": "https://a.org/f", "download_url": "https://a.org/f", "access_url": "https://a.org/page"}
+    put(db, Dataset(source="town", id="d", resources=[Resource(id="r", dataset_id="d", **both)]))
+    look(db, Resource(id="r", dataset_id="d"), "https://a.org/f", "alive")
+    answers = [quality.assessment(db, "town").checks[f"{name}_url_answers"].known for name in ("access", "download")]
+    assert answers == [0, 1]
+    look(db, Resource(id="@page-1", dataset_id="d"), "https://a.org/page", "alive")
+    assert quality.assessment(db, "town").of("accessibility").points == 100
 
 
 def test_what_to_mend_first(db: sqlite3.Connection) -> None:
@@ -235,6 +277,8 @@ def test_what_to_mend_first(db: sqlite3.Connection) -> None:
     mends = {one.name: check for one, check in quality.assessment(db, "town").to_mend()}
     assert (mends["keywords"].failing, mends["keywords"].lost, mends["keywords"].examples) == (1, 30, [("e", "E")])
     assert next(iter(mends)) == "categories"
+    gains = [check.lost / check.known for check in mends.values()]
+    assert gains == sorted(gains, reverse=True)
     assert "publisher" not in mends
     publishers = quality.by_publisher(db, "town")
     assert [(name, one.datasets) for name, one in publishers.items()] == [("Town", 5), ("Harbour", 1)]
@@ -248,8 +292,10 @@ def test_the_command(finished: Finished, tmp_path: Path) -> None:
     assert shown.stdout.startswith("hdx: 227 of 295 points, 77 %: good.\n80 points are not known")
     assert "What to mend first, of 20 datasets" in shown.stdout
     everything = command("quality", "-s", f"OUTPUT_DIR={finished.output}").stdout.splitlines()
-    assert len(everything) == 1 + 8
+    assert len(everything) == 1 + 8 + 1
+    assert everything[-1].startswith("Points are of those that are known, of 405")
     assert everything[0].split() == ["source", "datasets", "points", "of", "%", "rating", *quality.DIMENSIONS]
+    assert "not stated" not in everything
     by = command("quality", "museum", "--by", "publisher", "-s", f"OUTPUT_DIR={finished.output}").stdout
     assert by.startswith("publisher")
     assert "Tiefbauamt" in by
@@ -282,21 +328,49 @@ def test_shapes_say_what_conforms(finished: Finished) -> None:
     assert "conformity" not in found["not_known"]
 
 
-def test_an_export_has_the_points(finished: Finished) -> None:
-    plain = command("export", "--format", "ttl", "museum", "-s", f"OUTPUT_DIR={finished.output}").stdout
-    given = command("export", "--format", "ttl", "--quality", "museum", "-s", f"OUTPUT_DIR={finished.output}").stdout
-    graph = rdflib.Graph().parse(data=given)
-    dqv = rdflib.Namespace("http://www.w3.org/ns/dqv#")
+@pytest.mark.parametrize("form", ["ttl", "dcat", "jsonld"])
+def test_an_export_has_the_points(finished: Finished, form: str) -> None:
+    given = command("export", "--format", form, "--quality", "museum", "-s", f"OUTPUT_DIR={finished.output}").stdout
+    names = {"ttl": RdfFormat.TURTLE, "dcat": RdfFormat.RDF_XML, "jsonld": RdfFormat.JSON_LD}
+    graph = rdflib_graph(nodes(parse(given.encode(), names[form])))
+    dqv, scoring = rdflib.Namespace("http://www.w3.org/ns/dqv#"), rdflib.URIRef("https://piveau.eu/ns/voc#scoring")
+    datasets = list(graph.subjects(RDF.type, DCAT.Dataset))
     found = [
         float(str(graph.value(one, dqv.value)))
-        for one in graph.subjects(dqv.isMeasurementOf, rdflib.URIRef("https://piveau.eu/ns/voc#scoring"))
+        for dataset in datasets
+        for one in graph.objects(dataset, dqv.hasQualityMeasurement)
+        if (one, dqv.isMeasurementOf, scoring) in graph
     ]
-    assert len(found) == 7
+    assert (len(datasets), len(found)) == (7, 7)
     assert sum(found) / 7 == pytest.approx(121.7, abs=0.1)
-    assert len(graph) == len(rdflib.Graph().parse(data=plain)) + 7 * 6 * 6
+
+
+def test_an_export_that_is_no_dcat_has_no_points(finished: Finished) -> None:
     refused = command("export", "--format", "csv", "--quality", "-s", f"OUTPUT_DIR={finished.output}")
     assert refused.returncode == 1
     assert "--quality adds to DCAT, not csv" in refused.stderr
+
+
+def test_the_pages(finished: Finished) -> None:
+    client = app(finished.output).test_client()
+    everything = html.fromstring(client.get("/quality").data)
+    assert len(everything.xpath("//tbody/tr")) == 8
+    page = html.fromstring(client.get("/sources/museum/quality").data)
+    assert "7 datasets: 122 of 295 points, 41 %: sufficient." in page.text_content()
+    publishers = page.xpath("//section[@aria-labelledby='publishers']//tbody//a/@href")
+    assert len(publishers) == 4
+    for href in publishers:
+        assert "What to mend first" in html.fromstring(client.get(href).data).text_content()
+    example = page.xpath("//section[@aria-labelledby='mend']//tbody//a/@href")[0]
+    about = html.fromstring(client.get(example).data)
+    assert about.xpath("//dt[.='Quality']/following-sibling::dd/a/@href")[0] == "/sources/museum/quality"
+    assert client.get("/sources/museum/quality?publisher=nobody").status_code == 404
+    assert client.get("/sources/nothing/quality").status_code == 404
+
+
+def test_a_publisher_is_called_as_the_catalogue_calls_it() -> None:
+    assert addresses.quality("town", "A  B") == "/sources/town/quality?publisher=A++B"
+    assert addresses.quality("town", None, is_stated=False) == "/sources/town/quality?stated=no"
 
 
 def test_runs_observe_the_dimensions(finished: Finished) -> None:

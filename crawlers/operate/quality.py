@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from datetime import UTC, datetime
+from itertools import islice
 from typing import IO, TYPE_CHECKING
 
 from crawlers.operate.report.report import environment
@@ -30,6 +31,8 @@ WHY = {
 }
 """Why a check is not known, by what it is of."""
 _MENDS = 10  # shown as text; JSON, CSV and the page have all
+_GROUPS = 200  # on a page; a table, JSON and CSV have all
+_NOT_STATED = "not stated"
 
 
 def as_text(source: str, found: Assessment) -> Iterator[str]:
@@ -43,6 +46,8 @@ def as_text(source: str, found: Assessment) -> Iterator[str]:
         if left := [one for one in found.unknown() if one.of == of]:
             points = sum(one.points for one in left)
             yield f"{points} points are not known, and left out: {why.format(source=source)}."
+    for one, known in found.partly_known():
+        yield f"{one.says} is known of {known:,} of {found.datasets:,} datasets."
     yield ""
     rows = [["dimension", "points", "of", "%"]]
     for name in DIMENSIONS:
@@ -62,46 +67,68 @@ def as_text(source: str, found: Assessment) -> Iterator[str]:
             yield f"{len(mends) - _MENDS} more: --json, --csv and -o have all."
 
 
-def as_table(groups: Groups) -> Iterator[str]:
-    """Yield a line for each source, or for each publisher of one."""
-    is_by_publisher = any(publisher is not None for _, publisher in groups)
-    rows = [["publisher" if is_by_publisher else "source", "datasets", "points", "of", "%", "rating", *DIMENSIONS]]
-    for (source, publisher), found in groups.items():
+def as_table(groups: Groups, by: str) -> Iterator[str]:
+    """Yield a line for each source, or for each publisher of one, and what is not known.
+
+    Args:
+        by: source or publisher.
+    """
+    rows = [[by, "datasets", "points", "of", "%", "rating", *DIMENSIONS]]
+    for name, found in groups.items():
         score = found.of()
-        shares = [score.share, *(found.of(name).share for name in DIMENSIONS)]
+        shares = [score.share, *(found.of(each).share for each in DIMENSIONS)]
         whole, *parts = ["" if share is None else f"{100 * share:.0f}" for share in shares]
-        name = (publisher or "not stated")[:60] if is_by_publisher else source
-        rows.append([name, f"{found.datasets:,}", f"{score.points:.0f}", str(score.known), whole, score.rating, *parts])
+        numbers = [f"{found.datasets:,}", f"{score.points:.0f}", str(score.known), whole, score.rating, *parts]
+        rows.append([_called(name, by)[:60], *numbers])
     yield from table(rows, colours=False)
+    most = next(iter(groups.values())).of().most
+    if any(found.of().known < most for found in groups.values()):
+        yield f"Points are of those that are known, of {most}: scrapy quality SOURCE says what is not."
 
 
-def as_json(groups: Groups) -> bytes:
-    """Return an object for each group, in a list."""
-    found = [{"source": source, "publisher": name, **one.as_json()} for (source, name), one in groups.items()]
-    return strict_json.dumps(found)
+def _called(name: tuple[str, str | None], by: str) -> str:
+    source, publisher = name
+    return publisher or _NOT_STATED if by == "publisher" else source
 
 
-def as_csv(groups: Groups) -> Iterator[bytes]:
-    """Yield a row for each group and check: how many datasets fail, and what mending it brings on average."""
-    yield line(("source", "publisher", "dimension", "check", "points", "known", "failing", "average"))
+def as_json(groups: Groups, by: str | None) -> bytes:
+    """Return an object for each group, in a list; one of a publisher that is not stated has null."""
+    return strict_json.dumps(
+        [
+            {"source": source, **({"publisher": publisher} if by else {}), **found.as_json()}
+            for (source, publisher), found in groups.items()
+        ]
+    )
+
+
+def as_csv(groups: Groups, by: str | None) -> Iterator[bytes]:
+    """Yield a row for each group and check: how many datasets fail, and how many points there are on average."""
+    yield line(("source", *([by] if by else []), "dimension", "check", "points", "known", "failing", "average"))
     for (source, publisher), found in groups.items():
         for one in INDICATORS:
             check, points = found.checks[one.name], found.points(one)
             numbers = (str(one.points), str(check.known), str(check.failing), "" if points is None else f"{points:.2f}")
-            yield line((source, publisher or "", one.dimension, one.name, *numbers))
+            yield line((source, *([publisher or ""] if by else []), one.dimension, one.name, *numbers))
 
 
-def write_page(file: IO[bytes], groups: Groups, publishers: Mapping[str, Groups]) -> None:
+def write_page(file: IO[bytes], groups: Groups, by: str, publishers: Mapping[str, Groups]) -> None:
     """Write one self-contained HTML page.
 
     Args:
-        groups: the sources.
+        groups: the sources, or the publishers of one.
+        by: source or publisher.
         publishers: those of each source, by its name.
     """
-    by = "Publisher" if any(name is not None for _, name in groups) else "Source"
-    now, names = datetime.now(UTC).isoformat(timespec="seconds"), DIMENSIONS
     page = environment().get_template("quality_report.html")
-    stream = page.stream(groups=groups, publishers=publishers, by=by, now=now, dimension_names=names)
+    shown = dict(islice(groups.items(), _GROUPS))
+    stream = page.stream(
+        groups=shown,
+        more=len(groups) - len(shown),
+        publishers={name: dict(islice(found.items(), _GROUPS)) for name, found in publishers.items()},
+        by=by.capitalize(),
+        now=datetime.now(UTC).isoformat(timespec="seconds"),
+        dimension_names=DIMENSIONS,
+    )
     stream.dump(file, encoding="utf-8", errors="replace")
 
 

@@ -75,19 +75,22 @@ class Command(ProjectCommand):
         else:
             groups = {(source, None): assessment(db, source, conforms=conforms) for source in sources}
             groups = {name: found for name, found in groups.items() if found.datasets} or groups
-        if opts.output or opts.json or opts.csv:
+        if not groups:
+            print(f"{sources[0]} has no datasets.")
+        elif opts.output or opts.json or opts.csv:
             file = None if opts.output is None or str(opts.output) == "-" else opts.output
             with target(file) as into:
                 if opts.json:
-                    into.write(quality.as_json(groups))
+                    into.write(quality.as_json(groups, opts.by))
                 elif opts.csv:
-                    into.writelines(quality.as_csv(groups))
+                    into.writelines(quality.as_csv(groups, opts.by))
                 else:
-                    quality.write_page(into, groups, {} if opts.by else {name: publishers(name) for name, _ in groups})
+                    theirs = {} if opts.by else {name: publishers(name) for name, _ in groups}
+                    quality.write_page(into, groups, opts.by or "source", theirs)
         else:
             is_one = len(groups) == 1 and not opts.by
             ((source, _), found), *_ = groups.items()
-            for line in quality.as_text(source, found) if is_one else quality.as_table(groups):
+            for line in quality.as_text(source, found) if is_one else quality.as_table(groups, opts.by or "source"):
                 print(line)
 
     def _validated(self, sources: list[str], shapes: list[str]) -> Conforms:

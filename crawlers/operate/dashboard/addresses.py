@@ -77,9 +77,13 @@ def version(source_name: str, dataset_id: str, sha256: str = "", **words: str | 
     return here(path, id=dataset_id, **words)
 
 
-def quality(source_name: str, publisher: str | None = None) -> str:
-    """Return the address of the page about the quality of a source, or of one of its publishers."""
-    return here(f"{source(source_name)}/quality", publisher=publisher)
+def quality(source_name: str, publisher: str | None = None, *, is_stated: bool = True) -> str:
+    """Return the address of the page about the quality of a source, or of one of its publishers.
+
+    Args:
+        is_stated: false for the datasets that name no publisher.
+    """
+    return here(f"{source(source_name)}/quality", publisher=publisher, stated=None if is_stated else "no")
 
 
 def run(source_name: str, name: str) -> str:

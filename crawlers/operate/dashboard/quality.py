@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from flask import abort, request
 
-from crawlers.operate.dashboard import addresses
 from crawlers.operate.dashboard.api import check
 from crawlers.store import timeseries
 from crawlers.store.figures import quality as figures
@@ -15,31 +14,30 @@ from crawlers.store.figures.series import Lines, values
 
 if TYPE_CHECKING:
     import sqlite3
+    from collections.abc import Sequence
 
     from crawlers.operate.dashboard.site import Site
     from crawlers.store.figures.quality import Assessment
 
 _PUBLISHERS = 200
-_NOT_STATED = "-"  # the publisher in an address of the datasets that name none
 
 
 def sources(site: Site) -> str:
     """Return the page that compares the sources."""
     with site.index() as db:
-        names = site.sources(db)
-        made = {name: site.remembered.get(("quality", name), partial(_of_source, db, name)) for name in names}
-    groups = {(name, None): found for name, (found, _) in made.items() if found.datasets}
+        groups = site.remembered.get(("quality", ""), partial(_of_sources, db, site.sources(db)))
     return site.render("quality_of_sources.html", page="quality", groups=groups, dimension_names=figures.DIMENSIONS)
 
 
 def source(site: Site, source: str) -> str:
     """Return the page of a source, or of one of its publishers."""
-    publisher = addresses.text(request.args, "publisher")
+    publisher, is_stated = request.args.get("publisher"), request.args.get("stated") != "no"
+    is_one = publisher is not None or not is_stated
     with site.index() as db:
         check(source, site.sources(db))
         whole, publishers = site.remembered.get(("quality", source), partial(_of_source, db, source))
-        trend = None if publisher else _trend(db, source)
-    found = publishers.get(None if publisher == _NOT_STATED else publisher) if publisher else whole
+        trend = None if is_one else _trend(db, source)
+    found = publishers.get(publisher) if is_one else whole
     if found is None:
         abort(404, f"There is no publisher {publisher!r:.100} of {source} here.")
     return site.render(
@@ -49,10 +47,16 @@ def source(site: Site, source: str) -> str:
         publisher=publisher,
         found=found,
         trend=trend,
-        groups={} if publisher else {(source, name): one for name, one in list(publishers.items())[:_PUBLISHERS]},
+        is_stated=is_stated,
+        groups={} if is_one else {(source, name): one for name, one in list(publishers.items())[:_PUBLISHERS]},
         more=max(0, len(publishers) - _PUBLISHERS),
         dimension_names=figures.DIMENSIONS,
     )
+
+
+def _of_sources(db: sqlite3.Connection, names: Sequence[str]) -> dict[tuple[str, None], Assessment]:
+    found = {(name, None): figures.assessment(db, name) for name in names}
+    return {name: one for name, one in found.items() if one.datasets}
 
 
 def _of_source(db: sqlite3.Connection, source: str) -> tuple[Assessment, dict[str | None, Assessment]]:

@@ -20,7 +20,7 @@ from pyoxigraph import Literal as OxigraphLiteral
 from crawlers.items import Agent
 from crawlers.records.rdf.dcat_context import PREFIXES, TERMS, context
 from crawlers.records.rdf.document import document
-from crawlers.records.rdf.terms import DCAT, DCT, FOAF, RDFS, TYPE, XSD, Graph, Literal
+from crawlers.records.rdf.terms import DCAT, DCT, FOAF, RDFS, TYPE, XSD, Graph, Literal, is_blank
 from crawlers.store.export.description import description
 from crawlers.store.export.nodes import Nodes, Taken, agent, iri, literal, minted
 
@@ -102,11 +102,12 @@ def _measured(nodes: Graph, subject: str, scores: Mapping[str, tuple[float, int]
             name = f"_:q{metric}"
             nodes[name] = {
                 TYPE: [f"{DQV}QualityMeasurement"],
-                f"{DQV}computedOn": [subject],
                 f"{DQV}isMeasurementOf": [METRICS + metric],
                 f"{DQV}value": [Literal(f"{points:.1f}", datatype=f"{XSD}decimal")],
                 f"{RDFS}comment": [Literal(f"of {known} points that are known")],
             }
+            if not is_blank(subject):  # a label of a blank node holds in all of a document
+                nodes[name][f"{DQV}computedOn"] = [subject]
             nodes[subject].setdefault(f"{DQV}hasQualityMeasurement", []).append(name)
     return nodes
 

@@ -141,7 +141,7 @@ def installed() -> Any:
     try:
         import pyshacl  # noqa: PLC0415  # an extra, which takes half a second
     except ImportError:
-        raise ExportError("--validate needs pyshacl: pip install 'catalogue-crawlers[validate]'.") from None
+        raise ExportError("Validation needs pyshacl: pip install 'catalogue-crawlers[validate]'.") from None
     return pyshacl
 
 
@@ -154,7 +154,10 @@ def _read(paths: Sequence[Path]) -> Any:
         if not files:
             raise ExportError(f"{path} has no shapes: no file there ends with .ttl.")
         for file in files:
-            shapes += rdflib_graph(_of_file(file))
+            found = rdflib_graph(_of_file(file))
+            if not len(found):
+                raise ExportError(f"{file} has no shapes: it is empty.")
+            shapes += found
     return shapes
 
 

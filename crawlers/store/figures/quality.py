@@ -10,10 +10,8 @@ Source: data.europa.eu's Metadata Quality Assessment, https://data.europa.eu/mqa
 from __future__ import annotations
 
 import json
-import mimetypes
 import tomllib
 from dataclasses import dataclass, field
-from functools import cache
 from importlib import resources
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
@@ -33,7 +31,7 @@ METRIC = "quality:"
 RATINGS = {"excellent": 351 / 405, "good": 221 / 405, "sufficient": 121 / 405, "bad": 0.0}
 """The share of the points from which on each rating is given."""
 EXAMPLES = 3
-_LICENCE = "http://publications.europa.eu/resource/authority/licence/"
+_LICENCES = tuple(f"{scheme}://publications.europa.eu/resource/authority/licence/" for scheme in ("http", "https"))
 
 
 class Indicator(NamedTuple):
@@ -63,11 +61,12 @@ def _table() -> dict[str, Any]:
     return tomllib.loads(resources.files(__package__).joinpath("quality.toml").read_text("utf-8"))
 
 
-_FORMATS = {name: frozenset(codes.split()) for name, codes in _table().pop("formats").items()}
+_LISTS = {name: frozenset(words.split()) for name, words in _table()["lists"].items()}
+_MEDIA_TYPES = _LISTS["media_types"]
 INDICATORS = tuple(
     Indicator(name, dimension, **each)
     for dimension, own in _table().items()
-    if dimension != "formats"
+    if dimension != "lists"
     for name, each in own.items()
 )
 DIMENSIONS = tuple(dict.fromkeys(one.dimension for one in INDICATORS))
@@ -83,10 +82,19 @@ def listed(vocabulary: str, text: str) -> bool:
 
     >>> listed("file_types", "Excel"), listed("media_types", "text/csv"), listed("non_proprietary", "xlsx")
     (True, True, False)
+    >>> listed("media_types", "text/markdown"), listed("media_types", "application/x-tar")
+    (True, False)
     >>> listed("licences", "CC-BY-4.0"), listed("licences", "other-open"), listed("access_rights", "public")
     (True, False, True)
     """
     return _VOCABULARIES[vocabulary][1](text)
+
+
+def _is_registered(media_type: str) -> bool:
+    known = eu_file_type(media_type)
+    return media_type in _MEDIA_TYPES or (
+        known is not None and known.media_type == media_type and "/x-" not in media_type
+    )
 
 
 def _file_type(text: str) -> str:
@@ -94,35 +102,30 @@ def _file_type(text: str) -> str:
     return known.code if known else text.strip().upper()
 
 
-@cache
-def _media_types() -> frozenset[str]:
-    return frozenset(mimetypes.MimeTypes().types_map[True].values())  # those that IANA has
-
-
 _VOCABULARIES: Mapping[str, tuple[str, Callable[[str], bool]]] = {
     "file_types": ("format", lambda text: eu_file_type(text) is not None),
-    "media_types": (
-        "media_type",
-        lambda text: text in _media_types() or ((known := eu_file_type(text)) and known.media_type) == text,
-    ),
+    "media_types": ("media_type", lambda text: _is_registered(text.partition(";")[0].strip().lower())),
     "access_rights": ("access_rights", lambda text: values.access_right(text) is not None),
-    "licences": ("license", lambda text: text.startswith(_LICENCE) or is_of_spdx(text)),
+    "licences": ("license", lambda text: text.startswith(_LICENCES) or is_of_spdx(text)),
     **{
         name: ("format", lambda text, codes=codes: _file_type(text) in codes)  # type: ignore[misc]
-        for name, codes in _FORMATS.items()
+        for name, codes in _LISTS.items()
+        if name != "media_types"
     },
 }
 """Of each vocabulary the column whose texts it may have, and whether it has one."""
 _TEXTS = """
-    SELECT 'format', format FROM resources WHERE source = ?1 UNION SELECT 'media_type', media_type FROM resources
-    WHERE source = ?1 UNION SELECT 'license', license FROM resources WHERE source = ?1 UNION SELECT 'license', license
-    FROM datasets WHERE source = ?1 UNION SELECT 'access_rights', access_rights FROM datasets WHERE source = ?1
+    SELECT 'format', format FROM resources WHERE source = :source {only}
+    UNION SELECT 'media_type', media_type FROM resources WHERE source = :source {only}
+    UNION SELECT 'license', license FROM resources WHERE source = :source {only}
+    UNION SELECT 'license', license FROM datasets WHERE source = :source {only}
+    UNION SELECT 'access_rights', access_rights FROM datasets WHERE source = :source {only}
 """
 
 
-def _known(db: sqlite3.Connection, source: str) -> dict[str, str]:
-    """Return the texts of a source that each vocabulary has, as JSON: there are few, and many files."""
-    texts = [(column, text) for column, text in db.execute(_TEXTS, (source,)) if text]
+def _known(db: sqlite3.Connection, given: Mapping[str, str | None], only: str) -> dict[str, str]:
+    """Return the texts of a source, or of a dataset, that each vocabulary has, as JSON: few texts are of many files."""
+    texts = [(column, text) for column, text in db.execute(_TEXTS.format(only=only), given) if text]
     return {
         name: json.dumps([text for column, text in texts if column == of and has(text)])
         for name, (of, has) in _VOCABULARIES.items()
@@ -134,12 +137,12 @@ def _known(db: sqlite3.Connection, source: str) -> dict[str, str]:
 _ACCESS = "coalesce(r.access_url, iif(r.download_url IS NULL, r.url, NULL))"
 _DOWNLOAD = "coalesce(r.download_url, iif(r.access_url IS NULL OR r.access_url = r.url, NULL, r.url))"
 _LOOK = """(
-    SELECT CASE
-        WHEN c.state IN ('kept', 'unchanged', 'alive') OR c.http_status BETWEEN 200 AND 399 THEN 1
+    SELECT max(CASE
         WHEN c.is_broken = 1 THEN 0
-    END FROM captures c WHERE c.source = 'archive-of-' || r.source AND c.dataset_id = r.dataset_id
-        AND c.resource_id = r.resource_id AND c.url = {} AND c.is_last
-)"""
+        WHEN c.state IN ('kept', 'unchanged', 'alive') OR c.http_status BETWEEN 200 AND 399 THEN 1
+    END) FROM captures c WHERE c.source = 'archive-of-' || r.source AND c.dataset_id = r.dataset_id
+        AND c.url = {} AND c.is_last
+)"""  # of whatever links the address: a file, or with what=all a page
 _HAS_ARCHIVE = "SELECT EXISTS (SELECT 1 FROM captures WHERE source = 'archive-of-' || ?)"
 _PARTS = {
     "access": _ACCESS,
@@ -228,10 +231,15 @@ class Assessment:
         """Return what is known of no dataset."""
         return [one for one in INDICATORS if not self.checks[one.name].known]
 
+    def partly_known(self) -> list[tuple[Indicator, int]]:
+        """Return what is known of some of the datasets, and of how many."""
+        found = [(one, self.checks[one.name].known) for one in INDICATORS]
+        return [(one, known) for one, known in found if 0 < known < self.datasets]
+
     def to_mend(self) -> list[tuple[Indicator, Check]]:
         """Return what fails, by the points that mending it brings."""
         found = [(one, self.checks[one.name]) for one in INDICATORS if self.checks[one.name].failing]
-        return sorted(found, key=lambda each: (-each[1].lost, each[0].name))
+        return sorted(found, key=lambda each: (-each[1].lost / each[1].known, each[0].name))
 
     def rows(self) -> list[dict[str, Any]]:
         """Return what a dataset has, lacks, and what is not known of it, of each dimension: rows of a plot."""
@@ -321,18 +329,19 @@ def assessed(
         db.create_function("conforms", 2, conforms)
     is_known = {"dataset": True, "file": True, "answers": has_archive, "shapes": conforms is not None}
     tests = {one.name: one.test.format(**_PARTS) if is_known[one.of] else "NULL" for one in INDICATORS}
-    without_files = {one.name: 0 if is_known[one.of] else "NULL" for one in INDICATORS}
+    without_files = {one.name: 0 if one.of == "file" else "NULL" for one in INDICATORS}
     of_files = [one for one in INDICATORS if one.is_of_files]
+    only = "" if dataset_id is None else "dataset_id = :dataset_id"
     query = _OF_DATASETS.format(
         shares=", ".join(f"avg({tests[one.name]}) AS {one.name}" for one in of_files),
         tests=", ".join(
             f"iif(d.resources, f.{one.name}, {without_files[one.name]})" if one.is_of_files else tests[one.name]
             for one in INDICATORS
         ),
-        only="AND d.dataset_id = :dataset_id" if dataset_id is not None else "",
+        only=only and f"AND d.{only}",
     )
-    given = {"source": source, "dataset_id": dataset_id, **_known(db, source)}
-    for row in db.execute(query, given):
+    given = {"source": source, "dataset_id": dataset_id}
+    for row in db.execute(query, given | _known(db, given, only and f"AND {only}")):
         dataset_id, title, publisher, *shares = row
         yield Assessed(dataset_id, title, publisher, shares)
 
@@ -385,7 +394,8 @@ _AS_BEFORE = """
 def observed(db: sqlite3.Connection, source: str) -> dict[str, str]:
     """Return the metrics of a source's time series: the share of the points of each dimension, in per cent.
 
-    They are those of the last observation if nothing changed since that day began, and no archive is there.
+    They are those of the last observation if no dataset changed since that day began, and no archive is there: to count
+    takes a tenth of what a crawl without changes takes.
     """
     last = db.execute(_LAST, (source, METRIC + DIMENSIONS[0])).fetchone()
     if last and not db.execute(_HAS_ARCHIVE, (source,)).fetchone()[0]:
