@@ -133,11 +133,9 @@ class Captures(Pipeline):
             if status == "restored":
                 self.withdrawn.remove(entry["sha256"])
         entry = line(look)
-        text = strict_json.line(entry)
-        if b"@" in text:  # else a walk through all headers is not worth it
+        if b"@" in strict_json.verbatim(entry):  # else a walk through all headers is not worth it
             entry = without_logins(entry)
-            text = strict_json.line(entry)
-        self.lines.extend([text])
+        self.lines.append(entry)
         self.index.captures.put(entry)
         if self.index.captures.is_full:
             self.index.flush()

@@ -844,7 +844,7 @@ def test_each_dataset_has_its_bag_with_the_place_of_each_file(full: Archive, tmp
     [
         (["--each"], "takes -o FILE for one bag, or --each --to FOLDER"),
         (["d1", "--to", "x"], "takes -o FILE for one bag, or --each --to FOLDER"),
-        (["--each", "--to", "ftp://x"], "--to is neither a folder nor s3://bucket/prefix"),
+        (["--each", "--to", "ftp://x"], "--to must be a folder or s3://bucket/prefix."),
         (["--each", "--to", "x", "nothing"], "No archive has the name 'nothing'"),
         (["--each", "--to", "{file}"], "d1.json can't be read: Not a directory."),
         ([], "Name a dataset"),

@@ -95,9 +95,9 @@ def test_it_says_how_fast_it_is_and_why_it_waits(monkeypatch):
     vars(heartbeat)["report"] = SimpleNamespace(so_far=dict)
     crawler.stats.set_value("downloader/request_count", 15)
     monkeypatch.setattr("crawlers.extensions.progress.monotonic", lambda: 110.0)
-    pauses._publish("example.org", "waits 60 s for example.org: HTTP 429, Retry-After")
-    pauses._publish("example.com", "waits 2 s for example.com: HTTP 503, back-off")
-    pauses._publish("example.com", None)
+    pauses.tell("example.org", "waits 60 s for example.org: HTTP 429, Retry-After")
+    pauses.tell("example.com", "waits 2 s for example.com: HTTP 503, back-off")
+    pauses.tell("example.com", None)
     state = heartbeat._state()
     assert state["requests_per_second"] == 1.5
     assert state["waits"] == ["waits 60 s for example.org: HTTP 429, Retry-After"]

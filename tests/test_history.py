@@ -624,7 +624,7 @@ def test_what_versions_take_is_said(nights: Nights) -> None:
     assert "Former versions take " in "\n".join(nights.lines("report", "--format", "markdown"))
     nights.lines("report", "-o", str(nights.output.parent / "report.html"))
     page = (nights.output.parent / "report.html").read_text()
-    assert re.search(r'data-label="Versions">\s*[\d.]+ kB <span class="quiet age">[\d.]+ k?B a week</span>', page)
+    assert re.search(r'data-label="Versions">\s*[\d.]+ kB <span class="sub">[\d.]+ k?B a week</span>', page)
     (nights.output / "hdx" / FILE).write_bytes(b"no database" * 1_000)
     ran = nights.run("sources", "show", "hdx")
     assert "  versions   -" in ran.stdout.splitlines()

@@ -421,6 +421,7 @@ def test_what_waits_for_a_paused_host_holds_no_place_up_to_a_limit(waiting, sent
     downloader.active = {*here, *(Request("http://there/") for _ in range(10 - waiting))}
     downloader.total_concurrency, downloader.ip_concurrency, downloader.slots = 10, 0, {"here": slot}
     downloader.pace = SimpleNamespace(pauses={"here"} if paused else set())
+    downloader.turns = SimpleNamespace(waiting=set())
     assert downloader.needs_backout() is is_full
 
 

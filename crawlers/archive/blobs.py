@@ -118,7 +118,7 @@ def open_blobs(settings: BaseSettings) -> Blobs:
 
         return open_bucket(location, settings.get("SPOOL_DIR"))
     if not location:
-        raise OutputError("ARCHIVE_STORE is neither a folder nor s3://bucket/prefix.")
+        raise OutputError("ARCHIVE_STORE must be a folder or s3://bucket/prefix.")
     return FolderBlobs(Path(location))
 
 
