@@ -341,7 +341,7 @@ def test_a_folder_that_cannot_be_made(tmp_path):
 
 @pytest.mark.parametrize("store", ["", "gs://bucket/x", "https://user:password@host/x", "s3://", "s3://UPPER/x"])
 def test_a_store_that_is_none(store):
-    with pytest.raises(OutputError, match="ARCHIVE_STORE (must|is n)") as raised:
+    with pytest.raises(OutputError, match=r"ARCHIVE_STORE (must|is n)") as raised:
         opened(store)
     assert "password" not in str(raised.value)
 

@@ -466,7 +466,7 @@ rdf resources source start structured"""
         (
             f'{LEAST}license = {{ css = "a", regexp = "b" }}',
             "fields.license.regexp is unknown. Did you mean regex?",
-            "attr constant css date default html label many regex required split threshold xpath",
+            "attr constant css date decode default html label many regex required split threshold xpath",
         ),
         (
             f'{LEAST}[resources]\ncss = "a"\nlink = "b"',
@@ -575,7 +575,7 @@ def test_the_example_has_every_key_of_a_field():
 def test_the_commented_ways_of_the_example_are_ways():
     text = EXAMPLE.read_text(encoding="utf-8")
     ways = re.findall(r"^# (\w+ = .*?)  +#", text, re.MULTILINE)
-    assert len(ways) == 9
+    assert len(ways) == 10
     for way in ways:
         browser = way.split()[0] in ("buttons", "scroll", "script")
         assert paging(way, 'browser = "listing"' if browser else "").kind == way.split()[0]
