@@ -575,7 +575,7 @@ def test_the_example_has_every_key_of_a_field():
 def test_the_commented_ways_of_the_example_are_ways():
     text = EXAMPLE.read_text(encoding="utf-8")
     ways = re.findall(r"^# (\w+ = .*?)  +#", text, re.MULTILINE)
-    assert len(ways) == 10
+    assert len(ways) == 9
     for way in ways:
         browser = way.split()[0] in ("buttons", "scroll", "script")
         assert paging(way, 'browser = "listing"' if browser else "").kind == way.split()[0]

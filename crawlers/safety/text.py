@@ -227,11 +227,11 @@ def _likely(sample: bytes, *among: str) -> str | None:
     return _LATIN_ALPHABETS[0] if _LATIN_ALPHABETS[0] in names else next(iter(names), None)
 
 
-def _likeliest(sample: bytes, *among: str) -> list[str]:
-    """Return the encodings that are equally likely, of these or of all."""
+def _likeliest(sample: bytes, *among: str) -> list[str | None]:
+    """Return the encodings that are equally likely, of these or of all; ``None`` stands for one that is not known."""
     found = [*from_bytes(sample, cp_isolation=[*among])]
     equal = [one for one in found if (one.chaos, one.coherence) == (found[0].chaos, found[0].coherence)]
-    return [name for one in equal for each in one.could_be_from_charset if (name := codec(each))]
+    return [codec(name) for one in equal for name in one.could_be_from_charset]
 
 
 def _is_latin(text: str) -> bool:
