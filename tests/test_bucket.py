@@ -1447,7 +1447,7 @@ def test_a_harvest_gives_its_crawls_the_store():
     source, spider = Source(name="hdx", spider="hdx"), SimpleNamespace(name="hdx", arguments={"source"})
     given = {"OUTPUT_DIR": "elsewhere", "OUTPUT_STORE": "s3://other/x", "OUTPUT_MIRROR": "elsewhere"}
     made = job(source, spider, output=Path("/m/x"), jobs=Path("/j"), settings=given, store=ADDRESS)
-    assert made.settings == {"OUTPUT_DIR": "/m/x", "OUTPUT_STORE": ADDRESS, "JOBDIR": "/j/hdx"}
+    assert made.settings == {"OUTPUT_DIR": "/m/x", "OUTPUT_STORE": ADDRESS, "JOBDIR": "/j/hdx", "JOBS_DIR": "/j"}
     plain = job(source, spider, output=Path("/m/x"), jobs=Path("/j"), settings={})
     assert "OUTPUT_STORE" not in plain.settings
 
