@@ -10,7 +10,7 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 
 from crawlers.kinds.html import forms, unread
-from crawlers.kinds.html.paging import cursor_link, letters, linked_pages, next_link
+from crawlers.kinds.html.paging import cursor_link, ends_with_dots, letters, linked_pages, next_link
 from crawlers.kinds.html.rules import Paging, loads
 from crawlers.kinds.html.spider import HTML
 from crawlers.records.html_page import Page
@@ -480,6 +480,81 @@ def test_pages_that_a_pager_offers():
     assert linked_pages(Page('<a href="?tag=7">3</a> <a href="?tag=12">4</a>', URL)) == {}
     assert linked_pages(Page('<a href="/2019">2019</a> <b>2020</b> <a href="/2021">2021</a>', URL)) == {}, "an archive"
     assert linked_pages(Page('<a href="?size=10">10</a> <a href="?size=20">20</a>', URL)) == {}
+
+
+# A pager that ends with dots
+
+ONE, TWO = '<a href="?page=1">1</a> ', '<a href="?page=2">2</a> '
+DOTS = [
+    (f"<p class=pager>{ONE}<b>2</b> …</p>", True),
+    (f"<p>{ONE}<b>2</b> <span>...</span> <i>30 datasets</i></p>", True),
+    (f"<ul><li>{ONE}</li><li class=active>2</li><li class=disabled><a href='#'>[…]</a></li><li>Next</li></ul>", True),
+    (f"<div class=pagination><p>{ONE}{TWO}<b>3</b></p><i>…</i></div>", True),
+    (f"<p class=pager>{ONE}{TWO}, …</p><ul><li>A</li></ul><p class=pager>{ONE}{TWO}, …</p>", True),
+    (f'<p class=pager>{ONE}<b>2</b> … <a href="?page=9">9</a></p>', False),
+    (f"<p class=pager>{ONE}{TWO} … <b>9</b></p>", False),
+    (f"<ul class=pager><li>{ONE}</li><li>…</li><li>9 <span>(current)</span></li></ul>", False),
+    (f"<p class=pager>… {TWO}<b>3</b></p>", False),
+    (f"<p class=pager>{ONE}<b>2</b></p><p>…</p>", False),
+    ("<p>A <a href='/a'>…</a> …</p>", False),
+]
+
+
+@pytest.mark.parametrize(("text", "is_open"), DOTS)
+def test_dots_at_the_end_of_a_pager(text, is_open):
+    assert ends_with_dots(Page(text, "https://example.org/list?page=3")) is is_open
+
+
+def numbered(path: str, shown: str, *rows: int) -> str:
+    """A page with links to pages 1, 2 and 3, and what stands behind them."""
+    return links(*rows) + "<p class=pager>" + "".join(f'<a href="{path.format(n)}">{n}</a>' for n in (1, 2, 3)) + shown
+
+
+def window(*ends: str, path: str = "/list?page={}", behind: str = " …", **more: str | int) -> dict[str, Any]:
+    """Pages of two rows, all with links to the first three, and what the numbers behind those give."""
+    pages: dict[str, Any] = {path.format(n): numbered(path, behind, 2 * n, 2 * n + 1) for n in (1, 2, 3, 4, 5)}
+    pages |= {path.format(6 + place): end for place, end in enumerate(ends)}
+    return {"/list": pages[path.format(1)], **pages, **more}
+
+
+EMPTY = numbered("/list?page={}", " …")
+BEYOND = [
+    (window(EMPTY, EMPTY), ({"short_page"}, [], 10)),
+    (window(numbered("/list?page={}", "")), ({"short_page"}, [], 10)),
+    (window("", ""), ({"short_page"}, [], 10)),
+    (window(), ({"short_page"}, [], 10)),
+    (window(links(12, 13), links(12, 13)), (set(), ["paging"], 12)),
+    (window(numbered("/list?page={}", " …", 12), numbered("/list?page={}", " …", 12)), ({"pager"}, [], 11)),
+    (window(*[numbered("/list?page={}", " …", 2, 3)] * 3), (set(), ["paging"], 10)),
+    (window(500, 500), (set(), ["http"] * 2, 10)),
+    (window("", links(14, 15), "", ""), (set(), ["paging"], 12)),
+    (window(path="/list?k=x{}y7"), ({"short_page"}, [], 10)),
+    (window(path="/list/00{}"), (set(), ["unproven"], 6)),
+    (
+        window(behind="", **{f"/list?page={n}": numbered("/list?page={}", "", 2 * n) for n in (4, 5)}),
+        ({"pager"}, [], 6),
+    ),
+    (window(behind="<i>Page 3 of 5</i>"), ({"pager"}, [], 10)),
+    (window(behind="<i>Page 3 of 7</i>"), (set(), ["unproven"], 10)),
+    (window(behind=' … <a href="/list?page=5">5</a>'), ({"pager"}, [], 10)),
+    (window(EMPTY, EMPTY, behind=' … <a href="/list?page=9">9</a>'), (set(), ["unproven"], 10)),
+]
+
+
+@pytest.mark.parametrize(("way", "pages", "expected"), [*(("next", *each) for each in BEYOND), ("numbers", *BEYOND[0])])
+def test_a_pager_that_ends_with_dots_is_counted_up(walked, way, pages, expected):
+    done = walked(pages, f"{{ {way} = true }}")
+    assert (*told(done), len(done.items)) == expected
+
+
+def test_dots_behind_links_that_can_not_be_counted_up_contradict(walked):
+    pages = {f"/{name}": links(place) + PLACES for place, name in enumerate("acd")}
+    done = walked(pages, "{ next = true }", start=("/a",))
+    assert told(done) == (set(), ["unproven"])
+    assert 'goes on with "…", and 3 were read' in done.errors[0].error
+
+
+PLACES = '<p class="pager"><a href="/a">1</a> <a href="/c">2</a> <a href="/d">3</a> …</p>'
 
 
 # What contradicts, and what was never tried

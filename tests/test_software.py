@@ -162,6 +162,18 @@ def test_a_field_that_the_software_has_not_is_guessed() -> None:
     assert (item.frequency, bool(item.resources)) == ("MONTHLY", True)
 
 
+def test_a_link_to_a_person_s_page_is_no_e_mail_address() -> None:
+    row = "<td property='dc:{}'><a href='{}'>Ann</a></td>"
+    people = row.format("creator", "/user/7") + row.format("contributor", "mailto:ann@example.org")
+    head = "<meta name=generator content='ckan 2.10'>"
+    page = Page(f"{head}<article><h1>A</h1></article><table class=additional-info><tr>{people}</table>", PORTAL)
+    found = software.known(page)
+    assert found
+    fields = document(page, found.rules(f"{PORTAL}/dataset/a"))["fields"]
+    assert (fields["creator"]["value"], "creator_email" in fields) == ("Ann", False)
+    assert fields["maintainer_email"]["value"] == "mailto:ann@example.org"
+
+
 @pytest.mark.skipif(not UDATA, reason="udata's templates are not there: `make test` fetches them")
 @pytest.mark.parametrize("version", UDATA)
 def test_pages_of_udata(version: str) -> None:

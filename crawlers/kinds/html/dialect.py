@@ -73,6 +73,8 @@ class Ask:
         digests: of the first pages, in order.
         before: of the first look, if this is the second one.
         left: what the first look left, as a clause.
+        guessed: the first of the pages in a row that no link led to, whose addresses were counted up; 0 for none.
+        upwards: how they are counted up: see `paging.upwards_by`.
         session: names the session that the page is of, and its cookies.
         process: the one that sent the form, whose cookies are its own.
         is_in_session: whether the form was posted, so that its pages are of a session.
@@ -92,6 +94,8 @@ class Ask:
     digests: tuple[str, ...] = ()
     before: tuple[str, ...] | None = None
     left: str = ""
+    guessed: int = 0
+    upwards: tuple[str, str, int, int] | None = None
     session: str = ""
     process: str = ""
     is_in_session: bool = False
@@ -109,6 +113,14 @@ class Ask:
             return None
         return replace(self, url=safe_url_string(address, page.encoding or "utf-8"), link_text=link_text)
 
+    def guess(self) -> Ask | None:
+        """Return the page behind, whose address is counted up; ``None`` if it can't be."""
+        if self.upwards is None:
+            return None
+        (before, behind, base, step), number = self.upwards, self.number + 1
+        url = f"{before}{base + step * number}{behind}"
+        return replace(self, url=url, body=None, times=0, number=number, guessed=self.guessed or number, link_text="")
+
     def behind(self, page: Page) -> Ask:
         """Return the ask of a page, with what its pager offers: how many pages, and where they are."""
         numbers, choice = paging.linked_pages(page), forms.dropdown(page, self.number)
@@ -125,7 +137,7 @@ def following(page: Page, rules: Rules, after: Ask) -> Ask | None:
     Args:
         after: this page's, with the number of the next.
     """
-    after = replace(after, body=None, times=0)
+    after = replace(after, body=None, times=0, guessed=0)
     way = rules.paging
     if way.in_browser:
         return replace(after, url=after.start, times=after.number - 1)
@@ -341,15 +353,16 @@ class Listings(LinkedDatasets[Ask]):
         """Return a counted page that is not there, once more; then the one behind it: it may be the end, or a gap."""
         ask, is_gone = walk.ask, fault.status in GONE
         is_all = walk.total is not None and walk.listed + walk.apart >= walk.total
-        is_guess = self.paging.is_counted and ask.number > 1 and not is_all  # nothing showed that there is such a page
+        is_counted = self.paging.is_counted or ask.guessed
+        is_guess = is_counted and ask.number > 1 and not is_all  # nothing showed that there is such a page
         if not is_guess or not (is_gone or fault.error.kind in ("http", "no_datasets")):
             return None
         if is_gone and not ask.gap and "past" not in walk.tried:
             return walk
         if walk.stale + 1 >= self.traits.patience:
             return None
-        url = counted(ask.start, self.paging, ask.number)
-        behind = replace(ask, url=url, number=ask.number + 1, gap=ask.gap or ask.number, digest="")
+        next_ = ask.guess() or replace(ask, url=counted(ask.start, self.paging, ask.number), number=ask.number + 1)
+        behind = replace(next_, gap=ask.gap or ask.number, digest="")
         return replace(walk, ask=behind, stale=walk.stale + 1, gaps=walk.gaps + (not is_gone or ask.number == 2))
 
     def session(self, walk: Walk[Ask], fault: Fault) -> Walk[Ask] | None:
@@ -370,12 +383,26 @@ class Listings(LinkedDatasets[Ask]):
         if fault.status in GONE and self.paging.is_counted and walk.ask.number == 2:
             message = f"there is no page 2 of {walk.name}: does [paging] name what turns the page?"
             return replace(fault, error=AnswerError("paging", message))
+        if fault.status in GONE and walk.ask.guessed and (left := _offered_beyond(walk.ask)):
+            return replace(
+                fault, error=AnswerError("unproven", f"{walk.name} listed {walk.listed} datasets, and {left}")
+            )
         return fault
 
     def ending(self, fault: Fault, walk: Walk[Ask]) -> ListingPage[Ask] | None:
         """Return the end that a counted page is which is not there."""
-        is_counted = self.paging.is_counted and walk.ask.number > 2
-        return ListingPage(entries=[]) if is_counted and fault.status in GONE else None
+        is_guessed = bool(walk.ask.guessed) and not _offered_beyond(walk.ask)
+        is_counted = is_guessed or (self.paging.is_counted and walk.ask.number > 2)
+        return ListingPage(entries=[], is_guessed=is_guessed) if is_counted and fault.status in GONE else None
+
+
+def _offered_beyond(ask: Ask) -> str:
+    """Return that pages are offered which are not there, or empty, as a clause; "" if none are.
+
+    Args:
+        ask: of a page that was counted up, and is not there, or empty.
+    """
+    return unread.offered(ask.offered, (ask.gap or ask.number) - 1)
 
 
 class _Reading:
@@ -420,6 +447,7 @@ class _Reading:
             total=stated,
             printed=self._printed(onward),
             is_new=bool(self.new),
+            is_guessed=bool(ask.guessed),
             turns=_turns(self.response) if self.paging.in_browser else int(is_indexed) or None,
             end="declared" if self.paging.kind == "none" else "closed" if is_closed else "",
             offers=[*self.walks, *left],
@@ -500,7 +528,7 @@ class _Reading:
         is_over = self.is_repeated or (self.is_all and not self.new)
         if is_over or (self.walk.lap > 1 and self.ask.number >= _LOOKED_AT):
             return None
-        onward = following(self.shown, self.site, replace(self.here, number=self.ask.number + 1))
+        onward = following(self.shown, self.site, replace(self.here, number=self.ask.number + 1)) or self._guess()
         is_page = onward is not None and onward.body is None and not onward.times
         if onward is None or (is_page and canonicalize_url(onward.url) == canonicalize_url(onward.start)):
             return None
@@ -511,6 +539,27 @@ class _Reading:
         left = self.here.left or unread.beside(self.shown, self.site, self.ask.number, onward.url)
         self.here = replace(self.here, left=left)
         return replace(onward, left=left)
+
+    def _guess(self) -> Ask | None:
+        """Return the next page by counting up, where no link leads to it, though the page shows that there is one.
+
+        Its pager ends with dots, or the page names more pages or datasets than were read; or it was counted up itself,
+        and has no pager, as what a script loads. As elsewhere, so many empty ones as the rules' patience are the end.
+        """
+        way, ask, shown = self.paging, self.ask, self.shown
+        is_by_numbers = way.kind == "numbers" or (way.kind == "next" and way.xpath is None and way.text is None)
+        is_over = not self.links and (not ask.guessed or self.walk.stale + 1 >= way.patience)
+        if not is_by_numbers or is_over or self.is_all:
+            return None
+        linked = paging.linked_pages(shown)
+        last = unread.last_page(shown, ask.number)
+        offered = max(self.here.offered, last if last > ask.number else 0)
+        is_short = (self.total or self._printed(None) or 0) > self.seen
+        is_named = is_short or offered > ask.number or paging.ends_with_dots(shown)
+        if ask.number + 1 in linked or not (is_named or (ask.guessed and not linked)):
+            return None
+        found = replace(self.here, offered=offered, upwards=paging.upwards_by(linked) or ask.upwards).guess()
+        return found and replace(found, url=at_home(found.url, shown.url))
 
     def _printed(self, onward: Ask | None) -> int | None:
         """Return how many datasets the page prints; what the rules call the total counts alone."""
@@ -527,7 +576,8 @@ class _Reading:
         walk, here, name, kind = self.walk, self.here, self.walk.name, self.paging.kind
         is_steady = not (walk.has_moved or self.has_moved)  # or the second look saw the pages in the first one's order
         is_steady = is_steady or here.digests == (self.ask.before or ())[: len(here.digests)]
-        if here.gap and here.gap > 1 and self.paging.is_promised:
+        is_promised = self.paging.is_promised and not 0 < here.guessed <= (here.gap or 0)
+        if here.gap and here.gap > 1 and is_promised:
             self._fail("paging", f"{name} leads to a page {here.gap} that lists no dataset")
         elif here.gap == 1 and not walk.above and len(self.site.start) > 1 and not is_indexed:
             self._fail("no_datasets", f"{name} has no link to a dataset")
@@ -546,12 +596,15 @@ class _Reading:
     def _left(self) -> str:
         """Return what was seen and not followed, as a clause."""
         read, offered = self.ask.number - self.is_repeated, self.here.offered
-        if offered > read:
-            return f"its pager offers page {offered}, and {read} {'was' if read == 1 else 'were'} read"
+        is_gap = 0 < self.ask.guessed <= (self.here.gap or 0)
+        if left := _offered_beyond(self.here) if is_gap else unread.offered(self.here.offered, read):
+            return left
         if self.paging.in_browser and _turns(self.response) and not _has_ended(self.response, self.paging.kind):
             return "a further turn changes nothing, though nothing says that this is the last page"
         if self.is_all or self.here.left:
             return "" if self.is_all else self.here.left
+        if self.paging.is_promised and not self.ask.guessed and paging.ends_with_dots(self.shown):
+            return f'its pager goes on with "…", and {unread.were_read(read)}'
         start, came = self.ask.start, self.walk.came
         return unread.left(self.shown, self.site, read, start=start, came=came, is_counted=offered > 1)
 

@@ -6,7 +6,7 @@ import re
 from collections import defaultdict
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import islice
+from itertools import chain, islice
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl, quote, unquote, unquote_plus, urljoin, urlsplit, urlunsplit
 
@@ -17,7 +17,7 @@ from crawlers.kinds.html.links import canonical, outermost
 from crawlers.records.html_page import text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from crawlers.kinds.html.rules import Paging
     from crawlers.records.html_page import Page
@@ -61,6 +61,8 @@ _INDEX = re.compile(r"(?:/(?:index|default))?\.\w{1,5}\Z|/(?:index|default)\Z", 
 _PLACES = 4  # where in an address the letter may stand, from its end
 _PARENTS = 6
 _MOST = 100  # elements within a pager's link
+_BEHIND = 8  # elements behind the highest number of a pager
+_BETWEEN = " \t\r\n\xa0,;|"
 
 
 def next_link(page: Page, paging: Paging) -> str | None:
@@ -108,6 +110,10 @@ def linked_pages(page: Page) -> dict[int, str]:
 
     Its element must be named as a pager, or show the page's own number beside the links: other numbers may be facets.
     """
+    return {value: link.address for value, link in _page_links(page)}
+
+
+def _page_links(page: Page) -> Sequence[tuple[int, Anchor]]:
     links = [link for link in anchors(page, page.root) if link.element.tag != "link"]
     numbered = [  # but for those of the rows of a page
         (item, link)
@@ -119,8 +125,55 @@ def linked_pages(page: Page) -> dict[int, str]:
     if not any(_is_among_numbers(value, link.element) for value, link in shaped):
         shaped = [(value, link) for value, link in numbered if _is_among_numbers(value, link.element)]
     if all(value in _YEARS for value, _ in shaped):
-        return {}  # an archive by years
-    return {value: link.address for value, link in shaped}
+        return []  # an archive by years
+    return shaped
+
+
+def ends_with_dots(page: Page) -> bool:
+    """Return whether a pager of numbers ends with ``…``: no number stands behind it, as in ``1 2 … 9``."""
+    found = _page_links(page)
+    highest = max((value for value, _ in found), default=0)
+    return any(_has_dots_behind(link.element) for value, link in found if value == highest)
+
+
+def _has_dots_behind(element: Any) -> bool:
+    cell, are_last = cell_of(element), False
+    parent = cell.getparent()
+    around = None if parent is None else parent.getparent()
+    is_inner = around is not None and PAGER.search(" ".join(around.get(name) or "" for name in ("class", "id")))
+    for item in (cell, parent) if is_inner else (cell,):
+        behind = list(islice(item.itersiblings(etree.Element), _BEHIND))
+        shown = [(item.tail or "",), *((text(each), *islice(each.itertext(), 4), each.tail or "") for each in behind)]
+        for one in (each.strip(_BETWEEN) for each in chain(*shown)):
+            are_last = one in words.ELLIPSIS or (are_last and page_number(one) is None)
+    return are_last
+
+
+def upwards_by(pages: Mapping[int, str]) -> tuple[str, str, int, int] | None:
+    """Return how the addresses of a pager count up: what is before and behind the number, that of page 0, the step.
+
+    They count pages from 0 or 1, or the datasets before a page; what counts otherwise may be no number of a page.
+
+    >>> upwards_by({2: "/list?page=2&q=a", 3: "/list?page=3&q=a"}), upwards_by({2: "/list?from=20", 3: "/list?from=40"})
+    (('/list?page=', '&q=a', 0, 1), ('/list?from=', '', -20, 20))
+    >>> upwards_by({1: "/list", 2: "/list/2"}), upwards_by({2: "/list?from=20"}), upwards_by({1: "/d/51", 2: "/d/98"})
+    (('/list/', '', 0, 1), None, None)
+    """
+    groups: defaultdict[tuple[str, int, str], dict[int, int]] = defaultdict(dict)
+    for value, address in pages.items():
+        for shape, digits in shapes(address):
+            groups[shape][value] = digits
+    found = []
+    for (before, _, behind), group in groups.items():
+        (low, begin), (high, end) = min(group.items()), max(group.items())
+        step = (end - begin) // (high - low) if high > low else 1
+        base = begin - low * step
+        is_written = all(f"{before}{base + value * step}{behind}" == pages[value] for value in group)
+        if step > 0 and base + step in (0, 1, step) and is_written:
+            found.append((len(group), (before, behind, base, step)))
+    best = max((count for count, _ in found), default=0)
+    agreed = [each for count, each in found if count == best]
+    return agreed[0] if len(agreed) == 1 else None
 
 
 def counted(start: str, paging: Paging, index: int) -> str:

@@ -66,8 +66,8 @@ def left(page: Page, rules: Rules, read: int, *, start: str, came: int, is_count
         is_counted: whether a pager has shown how many pages there are.
     """
     way = rules.paging
-    were = f"{read} {'was' if read == 1 else 'were'} read"
-    if (last := _last_page(page, read)) > read:
+    were = were_read(read)
+    if (last := last_page(page, read)) > read:
         return f"says that this is page {read} of {last}, and {were}"
     if (way.is_promised or way.is_counted) and (
         said := _ahead(page, start, {read, read - 1, came, came + 1, way.first + way.step * (read - 1)})
@@ -79,6 +79,15 @@ def left(page: Page, rules: Rules, read: int, *, start: str, came: int, is_count
     found = [said for said in found if not (is_counted and words.says_more(said))]
     advice = "name it in [paging], or the total in links.total if it belongs to something else"
     return f'page {read} ends with "{found[0]}", which nobody pressed: {advice}' if found else ""
+
+
+def offered(number: int, read: int) -> str:
+    """Return that a pager offers a page behind the last one that was read, as a clause; "" if it does not."""
+    return f"its pager offers page {number}, and {were_read(read)}" if number > read else ""
+
+
+def were_read(count: int) -> str:
+    return f"{count} {'was' if count == 1 else 'were'} read"
 
 
 def beside(page: Page, rules: Rules, number: int, followed: str) -> str:
@@ -93,7 +102,7 @@ def beside(page: Page, rules: Rules, number: int, followed: str) -> str:
     return f'page {number} has a list beside the first one, whose "{found[-1]}" nobody pressed' if found[1:] else ""
 
 
-def _last_page(page: Page, number: int) -> int:
+def last_page(page: Page, number: int) -> int:
     """Return the number of the last page, where a pager says in words which of how many it is; else its own number.
 
     In a pager other words may stand before and behind; in prose they mean something else.

@@ -27,7 +27,7 @@ LONGEST = 80
 """Characters of a label; what is longer is text."""
 
 COLONS = ":\uff1a"
-_NUMBER = re.compile(r"[0-9]{1,2} (?=\D)")
+_NUMBER = re.compile(r"\A[0-9]{1,2} (?=\D)")
 _EDGES = re.compile(rf"^[\s{COLONS}*?¿•·–—.\[\]›»>|=-]+|[\s{COLONS}*?¿•·–—.\[\]›»>|=-]+$")
 _LETTERS = {"ł": "l", "ø": "o", "đ": "d", "ð": "d", "þ": "th", "æ": "ae", "œ": "oe", "ı": "i", "ħ": "h", "ŋ": "n"}
 _DROPPED = {"Mn", "Cf"}  # accents and invisible characters
@@ -52,8 +52,10 @@ _SIGNS = _Signs()
 def key(text: str) -> str:
     r"""Return a label without accents, case, punctuation and a number before it.
 
-    >>> key("  Título:* "), key("Lizenz\u00ad\u200b \uff1a"), key("E-Mail"), key("İLETİŞİM"), key("1. Name")
-    ('titulo', 'lizenz', 'email', 'iletisim', 'name')
+    >>> key("  Título:* "), key("Lizenz\u00ad\u200b \uff1a"), key("E-Mail"), key("İLETİŞİM")
+    ('titulo', 'lizenz', 'email', 'iletisim')
+    >>> key("1. Name"), key("100 Jahre")
+    ('name', '100 jahre')
     >>> key("標題："), key("Δημοσιεύθηκε"), key("Ключевые слова"), key(" : ")
     ('標題', 'δημοσιευθηκε', 'ключевые слова', '')
     """
