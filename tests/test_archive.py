@@ -17,9 +17,9 @@ import pytest
 from scrapy.http import Request, Response
 from scrapy.settings import Settings
 
-from crawlers.archive import cookies, findings
+from crawlers.archive import cookies, findings, stated
 from crawlers.archive.blobs import open_blobs
-from crawlers.archive.targets import AddressError, is_fresh, is_put_off, requestable
+from crawlers.archive.targets import AddressError, Choice, is_fresh, is_put_off, requestable, targets
 from crawlers.items import Capture
 from crawlers.safety.locks import of_host, take
 from tests.archives import SOURCE, Archives
@@ -386,10 +386,11 @@ def test_resources_that_share_an_address_share_the_request_and_the_blob(archives
     assert len(archives.crawl().manifest) == 2
 
 
-def test_every_address_in_the_metadata_can_be_archived(archives, files):
+def test_every_address_in_the_metadata_can_be_archived(archives, files, monkeypatch):
     """A page is kept as it is; what only names a term is not asked for; one address is asked for once."""
     words = f"Read {files.url('/note.txt')}, or ftp://x.org. <http://www.w3.org/ns/dcat>"
     documented = {"landingPage": files.url("/about.html"), "describedBy": files.url("/untyped"), "description": words}
+    documented["references"] = [files.url("/ok.csv")]  # a resource's, too: whatever comes is kept
     archives.list(["/ok.csv", "/other.csv"], **documented)
     archives.crawl(what="all", dataset="d0")
     last = archives.last()
@@ -400,11 +401,23 @@ def test_every_address_in_the_metadata_can_be_archived(archives, files):
     }
     kept = sorted(path for path, line in last.items() if line["state"] == "kept")
     assert kept == ["/about.html", "/ok.csv", "/untyped"]
-    assert sorted(one.path for one in archives.asked()) == ["/about.html", "/note.txt", "/ok.csv", "/untyped"]
+    assert sorted(one.path for one in archives.asked()) == [
+        "/about.html",
+        "/note.txt",
+        "/ok.csv",
+        "/ok.csv",
+        "/untyped",
+    ]
     archives.files.reset()
     ran = archives.crawl(what="pages")
     assert ran.report["captures"] == {"kept": 1, "unchanged": 1}, "of two datasets, by one request"
     assert [one.path for one in archives.asked()] == ["/about.html"]
+    choice, lost = Choice(source=SOURCE, dataset="d0", what="documentation"), list[str]()
+    found = [one.url for some in targets(archives.output, choice, lost.append) for one in some]
+    assert (found, lost) == ([files.url("/untyped"), files.url("/ok.csv")], [])
+    monkeypatch.setattr(stated, "_MOST", 1)
+    assert [one for one in targets(archives.output, choice, lost.append) if one][1:] == []
+    assert "only 1 addresses are looked at" in lost[0]
 
 
 def test_a_check_stores_nothing_and_forgets_nothing(archives, files):

@@ -835,8 +835,18 @@ def test_each_dataset_has_its_bag_with_the_place_of_each_file(full: Archive, tmp
             assert link.startswith(("http://", "https://")) or (page.parent / link).is_file(), link
     again = full.run("bag", "--each", "--to", str(to), "town")
     assert "town: 2 bags written, 1 as they were, 2 gaps" in again.stdout, "what has gaps may have fewer by now"
+    whole = {path: path.read_bytes() for path in (datasets / f"d1.{suffix}" for suffix in ("zip", "html", "json"))}
+    state = json.dumps({"state": json.loads(whole[datasets / "d1.json"])["state"]}).encode()
+    for name, cut in (("d1.zip", b"PK"), ("d1.zip", None), ("d1.html", None), ("d1.json", b"[]"), ("d1.json", state)):
+        (datasets / name).unlink() if cut is None else (datasets / name).write_bytes(cut)
+        assert "3 bags written, 0 as they were" in full.run("bag", "--each", "--to", str(to)).stdout
+        assert {path: path.read_bytes() for path in whole} == whole
     full.look(8, b"new\n")
     assert "town: 3 bags written" in full.run("bag", "--each", "--to", str(to)).stdout
+    full.look(9, b"newer\n")
+    full.blob(CSV).write_bytes(b"other")
+    assert "1 bags written, 2 as they were, 2 gaps, 2 damaged" in full.run("bag", "--each", "--to", str(to)).stdout
+    assert [one["dataset_id"] for one in json_lines(to / "town/bags.jsonl")] == ["d1", "d2", "index"]
 
 
 @pytest.mark.parametrize(
@@ -844,7 +854,8 @@ def test_each_dataset_has_its_bag_with_the_place_of_each_file(full: Archive, tmp
     [
         (["--each"], "takes -o FILE for one bag, or --each --to FOLDER"),
         (["d1", "--to", "x"], "takes -o FILE for one bag, or --each --to FOLDER"),
-        (["--each", "--to", "ftp://x"], "--to must be a folder or s3://bucket/prefix."),
+        (["--each", "--to", "-"], "takes -o FILE for one bag, or --each --to FOLDER"),
+        (["--each", "--to", "ftp://x"], "--to must be a folder or s3://bucket/prefix"),
         (["--each", "--to", "x", "nothing"], "No archive has the name 'nothing'"),
         (["--each", "--to", "{file}"], "d1.json can't be read: Not a directory."),
         ([], "Name a dataset"),

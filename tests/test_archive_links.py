@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from time import process_time
 
 import pytest
@@ -259,12 +260,14 @@ WRONG = [
         '[[forms]]\naddress = "https://a.org/*"\nform = "f"\nfields.a.env = "NO_SUCH"',
         "the environment variable NO_SUCH is not set.",
     ),
+    ('[[forms]]\naddress = "https://a.org/*"\nform = "f"\nfields.a.env = "EMPTY"', "variable EMPTY is not set."),
     ('[[forms]]\naddress = "https://a.org/*"\nform = "f"\nfields.a.evn = "X"', "forms[0].fields.a.evn is unknown."),
 ]
 
 
 @pytest.mark.parametrize(("text", "sentence"), WRONG)
 def test_what_is_wrong_with_the_file(tmp_path, text, sentence):
+    os.environ["EMPTY"] = ""
     path = tmp_path / "forms.toml"
     path.write_text(text, encoding="utf-8")
     with pytest.raises(RulesError) as raised:

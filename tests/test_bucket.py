@@ -1400,7 +1400,7 @@ def test_seconds_that_are_none(value):
 
 KEYS = {"AWS_ACCESS_KEY_ID": "key", "AWS_SECRET_ACCESS_KEY": "secret"}
 ENDPOINTS = ["localhost:8333", "file:///x", "http://h:70000", "http://h:0", "http://h:x", "http://[bad", "http://[bad]"]
-ENDPOINTS += ["http://a b", "http://h\r", "http://u:secret@h", "http://256.1.1.1", "http://[1.2.3.4]", "http://", ""]
+ENDPOINTS += ["http://a b", "http://h\r", "http://u:secret@h", "http://256.1.1.1", "http://[1.2.3.4]", "http://"]
 ENDPOINTS += ["http://xn--a", "https://xn--0.example.org:9000/x"]
 
 
@@ -1435,6 +1435,14 @@ def test_a_key_with_what_no_key_has(tmp_path, name, end):
     with pytest.raises(OutputError) as raised:
         location.opened(ADDRESS, tmp_path)
     assert str(raised.value) == f"{name} in the environment has a line's end, a blank or another such sign: correct it."
+
+
+def test_an_empty_variable_is_none(tmp_path):
+    """GitHub passes a secret that is not set as an empty one, which obstore would send, or refuse."""
+    empty = ("AWS_SESSION_TOKEN", "AWS_REGION", "AWS_ENDPOINT_URL", "AWS_ALLOW_HTTP")
+    os.environ |= {**KEYS, **dict.fromkeys(empty, "")}
+    location.opened(ADDRESS, tmp_path)
+    assert not set(empty) & set(os.environ)
 
 
 def test_packages_that_are_not_installed(tmp_path, monkeypatch):

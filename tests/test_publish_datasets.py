@@ -5,15 +5,19 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
 import pytest
 
+from crawlers.exceptions import AnswerError, RefusedWriteError
 from crawlers.items import Agent, Capture, Checksum, Dataset, License, Period, Place, Resource
 from crawlers.publish import datasets
 from crawlers.publish.datasets import Datasets, created, package
-from crawlers.publish.operations import PackageSync, Step, sync
+from crawlers.publish.journal import Journal, Steps
+from crawlers.publish.operations import Change, Field, PackageSync, Step, sync
+from crawlers.publish.publication import Publication
 from crawlers.publish.targets import file_facts
 from crawlers.safety import strict_json
 from crawlers.store.index.captures import line
@@ -215,6 +219,30 @@ def test_a_token_that_may_not_write_undoes_all(catalogues, harvest, output) -> N
     target.fault(write_fails="3:403")
     ran = publish(output, target)
     assert (ran.code, by_origin(target)) == (4, {}), ran.log
+
+
+@pytest.mark.parametrize("unchanged", [0, 1])
+def test_a_portal_that_refuses_all_is_not_asked_for_ever(tmp_path, unchanged) -> None:
+    one = Change(operation="package_create", subject="p", title="P", wanted={"package": {}})
+    changes = [replace(one, subject=f"p{number}", fields=[Field("name", None, "x")]) for number in range(12)]
+    errors: list[AnswerError] = []
+    with Journal(tmp_path / "journal.sqlite") as journal:
+        steps = Steps(journal, journal.begin("run", "https://a.org", "title"))
+        steps.add([*changes, *[one] * unchanged])
+        told = {"settled": lambda _: None, "failed": lambda _, error: errors.append(error)}
+        is_done = asyncio.run(Publication(portal=Refusing(), steps=steps, tries=1, **told).publish())
+    assert (is_done, len(errors)) == ((True, 12) if unchanged else (False, 11))
+    assert ("refuses the first 10 records" in str(errors[-1])) == (not unchanged)
+
+
+class Refusing:
+    """A portal that has nothing, and takes nothing."""
+
+    async def read(self, *_: Any) -> None:
+        return None
+
+    async def write(self, *_: Any) -> None:
+        raise RefusedWriteError("http", "HTTP 500", 500)
 
 
 @pytest.mark.parametrize("edit", ["deleted", "private"])

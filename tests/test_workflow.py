@@ -162,6 +162,7 @@ arguments = { organization = "lake" }
 """
 FORMS = '[[forms]]\naddress = "https://a.example.org/*"\nfields = { mail = { env = "FORM_MAIL" }, agree = true }\n'
 S3 = ["AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "AWS_REGION", "AWS_ENDPOINT_URL"]
+S3 += ["AWS_ALLOW_HTTP"]
 
 
 @pytest.fixture
@@ -199,12 +200,27 @@ def test_a_unit_may_write_where_the_settings_say(archiving, tmp_path):
     units = written(archiving, "lake", "--systemd", "--cron", "daily", "-s", f"ARCHIVE_STORE={elsewhere}")
     (line,) = (one for one in units["harvest-lake.service"].splitlines() if one.startswith("ReadWritePaths="))
     assert line.endswith(f" {elsewhere}")
+    (archiving / "archive").symlink_to(elsewhere)
+    units = written(archiving, "lake", "--systemd", "--cron", "daily", "--force")
+    assert f" {elsewhere}\nPrivateTmp" in units["harvest-lake.service"], "systemd follows no link"
 
 
 def test_what_is_in_a_bucket_is_mirrored_between_runs(place):
     (text,) = written(place, "-s", "OUTPUT_DIR=s3://bucket/metadata").values()
     assert steps(text)["Restore what earlier runs left"]["with"]["path"] == "mirror\njobs\n"
     assert set(S3) < set(steps(text)["Run"]["env"])
+    assert set(S3) == set(steps(text)["Summary"]["env"])
+    assert commands(text)[1] == ["report", "--format", "markdown", "-s", "OUTPUT_DIR=s3://bucket/metadata"]
+
+
+def test_the_command_line_prevails_over_a_source(archiving):
+    """As it does when the source is harvested."""
+    text = (archiving / "sources.toml").read_text()
+    (archiving / "sources.toml").write_text(text.replace('"LAKE_TOKEN" }', '"LAKE_TOKEN", ARCHIVE_STORE = "here" }'))
+    files = written(archiving, "lake", "-s", "ARCHIVE_STORE=s3://bucket/files", "-s", "API_TOKEN_ENV=OWN")
+    passed = steps(files["harvest-lake.yml"])["Run"]["env"]
+    assert set(S3) < set(passed)
+    assert ("OWN" in passed, "LAKE_TOKEN" in passed) == (True, False)
 
 
 @pytest.mark.parametrize(
@@ -218,7 +234,10 @@ def test_what_is_in_a_bucket_is_mirrored_between_runs(place):
             "FORMS_FILE is ../forms.toml, which a runner of GitHub lacks: move it into the repository.",
         ),
         (("town", "-s", "NOTIFY_WEBHOOK_ENV=GITHUB_HOOK"), "GitHub takes no secret called GITHUB_HOOK: choose a name"),
-        (("town", "-s", "CONTACT=${{ secrets.X }}"), "A setting has ${{ or a line break"),
+        (("town", "-s", "CONTACT=${{ secrets.X }}"), "A setting has ${{, which"),
+        (("lake", "-s", "ARCHIVE_STORE=s3://"), "ARCHIVE_STORE is no s3://bucket/prefix"),
+        (("hdx", "--cron-file", "-s", "NOTIFY_WEBHOOK_ENV=A\n* * * * * evil"), "is no name of a variable"),
+        (("hdx", "--systemd", "-s", "CONTACT=A\nUser=root"), "A setting has a line break"),
     ],
 )
 def test_what_a_runner_does_not_keep_is_refused(archiving, words, sentence):
@@ -227,6 +246,7 @@ def test_what_a_runner_does_not_keep_is_refused(archiving, words, sentence):
     assert (ran.returncode, ran.stderr.count("\n")) == (1, 1)
     assert sentence in ran.stderr
     assert not (archiving / ".github").exists()
+    assert not (archiving / "deploy").exists()
 
 
 @pytest.mark.parametrize("words", [("hdx",), ("ecosystem", "--publish-to", "https://a.example.org"), ()])

@@ -201,7 +201,7 @@ def _secret(table: Table) -> str:
     if not name:
         raise RulesError(f'{table.path} needs the name of an environment variable, {{ env = "NAME" }}.')
     value = os.environ.get(name)
-    if value is None:
+    if not value:  # GitHub passes a secret that is not set as an empty one
         raise RulesError(f"{table.path}: the environment variable {name} is not set.")
     return value
 

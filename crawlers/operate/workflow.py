@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from cronsim import CronSim
 from jinja2 import Environment, PackageLoader, StrictUndefined
+from scrapy.settings import SETTINGS_PRIORITIES
 
 from crawlers.archive.forms import variables
 from crawlers.exceptions import WorkflowError
@@ -24,6 +25,7 @@ from crawlers.operate.sources.schedule import parse
 from crawlers.operate.sources.source import archive_of
 from crawlers.records import toml
 from crawlers.s3.address import is_address
+from crawlers.s3.address import parse as parse_address
 from crawlers.store.export.output import target
 
 if TYPE_CHECKING:
@@ -34,7 +36,11 @@ if TYPE_CHECKING:
 
 ECOSYSTEM = "ecosystem"
 _DUE = "harvest"
-_S3 = ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "AWS_REGION", "AWS_ENDPOINT_URL")
+_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_S3 = (
+    *("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN"),
+    *("AWS_REGION", "AWS_ENDPOINT_URL", "AWS_ALLOW_HTTP"),
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,6 +55,7 @@ class Workflow:
         places: where it writes what the next run needs, by the setting that says so.
         archives: the folder that it keeps linked files in, by the name of a source whose archive does.
         forms: the files that say how forms before these are filled.
+        settings: the words of the command that give settings.
     """
 
     name: str
@@ -60,10 +67,21 @@ class Workflow:
     places: Mapping[str, str] = field(default_factory=dict)
     archives: Mapping[str, str] = field(default_factory=dict)
     forms: tuple[Path, ...] = ()
+    settings: tuple[str, ...] = ()
 
-    def with_options(self, options: Sequence[str]) -> Workflow:
-        """Return the workflow with more words in its command."""
-        return replace(self, command=(*self.command, *options))
+    def with_options(self, options: Sequence[str], settings: Sequence[str] = ()) -> Workflow:
+        """Return the workflow with more words in its command.
+
+        Raises:
+            WorkflowError: a word, a place or the name of a variable would begin another line of a file.
+        """
+        for name in self.secrets:
+            if not _VARIABLE.fullmatch(name):
+                raise WorkflowError(f"{name!r} is no name of a variable: choose one of letters, digits and _.")
+        words = (*self.command, *options, *settings, *self.places.values(), *self.archives.values())
+        if not all(map(str.isprintable, words)):
+            raise WorkflowError("A setting has a line break or another invisible sign, which no file can pass on.")
+        return replace(self, command=(*self.command, *options, *settings), settings=tuple(settings))
 
 
 def workflows(
@@ -80,6 +98,7 @@ def workflows(
     Raises:
         WorkflowError: a time is invalid.
         RulesError: FORMS_FILE can't be read.
+        OutputError: a place is in S3, and its address is none.
     """
     shipped = {name: Workflow(name=name, **table) for name, table in _table().items()}
     if ECOSYSTEM in names:
@@ -101,17 +120,18 @@ def _table() -> dict[str, dict[str, Any]]:
 
 def _equipped(workflow: Workflow, sources: Sequence[Source], settings: BaseSettings) -> Workflow:
     """Return a workflow with the variables and the places that its sources and their archives need."""
-    archives = {
-        one.name: {**settings, **one.settings} for one in sources if one.archive or one.name.startswith(archive_of(""))
-    }
+    highest = SETTINGS_PRIORITIES["cmdline"]
+    command_line = {name: settings[name] for name in settings if settings.getpriority(name) == highest}
+    given = {one.name: {**settings, **one.settings, **command_line} for one in sources}
+    archives = {one.name: given[one.name] for one in sources if one.archive or one.name.startswith(archive_of(""))}
     stores = {name: str(known["ARCHIVE_STORE"]) for name, known in archives.items()}
-    given = [settings, *(one.settings for one in sources)]
-    secrets = [str(known.get(name) or "") for name in workflow.secrets for known in given]
+    secrets = [str(known.get(name) or "") for name in workflow.secrets for known in (settings, *given.values())]
     forms = [path for path in {Path(str(known["FORMS_FILE"])) for known in archives.values()} if path.exists()]
     for path in forms:
         secrets += toml.load(path, "The forms", variables)
     output = settings["OUTPUT_STORE"] or settings["OUTPUT_DIR"]
-    in_s3 = [place for place in (output, *stores.values()) if is_address(place, "ARCHIVE_STORE")]
+    named = [("OUTPUT_DIR", str(output)), *(("ARCHIVE_STORE", store) for store in stores.values())]
+    in_s3 = [place for name, place in named if is_address(place, name) and parse_address(place, name)]
     secrets += _S3 if in_s3 else ()
     places = {name: str(settings[name]) for name in ("OUTPUT_DIR", "JOBS_DIR", "LOGS_DIR")}
     if is_address(output, "OUTPUT_DIR"):
@@ -173,10 +193,13 @@ def github(workflow: Workflow) -> dict[str, str]:
     places = {name: _in_repository(name, place) for name, place in workflow.places.items()}
     *kept, logs = places.values()
     command = shlex.join(("scrapy", *workflow.command))
-    if "${{" in command or not command.isprintable():
-        raise WorkflowError("A setting has ${{ or a line break, which a workflow of GitHub can't pass on.")
+    if "${{" in command:
+        raise WorkflowError("A setting has ${{, which a workflow of GitHub can't pass on.")
+    summary = shlex.join(("scrapy", "report", "--format", "markdown", *workflow.settings))
+    keys = _S3 if "OUTPUT_MIRROR" in workflow.places else ()
     version = f"{sys.version_info.major}.{sys.version_info.minor}"
-    text = _rendered("workflow.yml", workflow, command=command, python=version, kept=kept, logs=logs)
+    values = {"command": command, "summary": summary, "keys": keys, "python": version, "kept": kept, "logs": logs}
+    text = _rendered("workflow.yml", workflow, **values)
     return {f"{workflow.name}.yml": text}
 
 
@@ -203,7 +226,7 @@ def systemd(workflow: Workflow) -> dict[str, str]:
     """
     _check_time(workflow)
     home = Path.cwd()
-    elsewhere = {os.path.normpath(home / one) for one in (*workflow.places.values(), *workflow.archives.values())}
+    elsewhere = {os.path.realpath(home / one) for one in (*workflow.places.values(), *workflow.archives.values())}
     written = [str(home), *sorted(one for one in elsewhere if not Path(one).is_relative_to(home))]
     here = {"folder": str(home), "user": getpass.getuser(), "words": [_scrapy(), *workflow.command], "written": written}
     return {

@@ -64,7 +64,21 @@ def origin(source: str, dataset_id: str, sha256: str) -> dict[str, str]:
     """
     state = str(uuid5(NAMESPACE_URL, json.dumps((source, dataset_id, sha256))))
     titled = {"harvest_source_id": source, "harvest_source_title": source, "harvest_object_id": state}
-    return titled | {"guid": _plain(dataset_id)}
+    return titled | {"guid": _guid(dataset_id)}
+
+
+def _guid(dataset_id: str) -> str:
+    r"""Return a dataset's id as the portal can hold it; no two have the same.
+
+    >>> _guid("ab"), _guid("a\0b")
+    ('ab', 'ab-59b271ae')
+    """
+    kept = str(_plain(dataset_id))
+    return kept if kept == dataset_id else f"{kept}-{_hash(dataset_id)}"
+
+
+def _hash(text: str) -> str:
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:8]
 
 
 def _plain(value: Any) -> Any:
@@ -116,7 +130,7 @@ def created(dataset: Dataset, wanted: Package) -> Package:
 
 def package_name(dataset: Dataset) -> str:
     """Return the name of a new package: readable, and that of no other dataset."""
-    mark = hashlib.sha256(f"{dataset.source}\0{dataset.id}".encode("utf-8", "surrogatepass")).hexdigest()[:8]
+    mark = _hash(f"{dataset.source}\0{dataset.id}")
     readable = slug((dataset.name or dataset.title or "")[:1000], _SLUG)
     return f"{readable}-{mark}" if readable else f"dataset-{mark}"
 
@@ -242,7 +256,7 @@ class Datasets:
         self.renamed = declared | self.renamed
         for held in self._documents():
             packages = await self._packages(portal, [one.dataset_id for *_, one in held])
-            found = [self._change(*one, packages.get(_plain(one[-1].dataset_id)), owner) for one in held]
+            found = [self._change(*one, packages.get(_guid(one[-1].dataset_id)), owner) for one in held]
             there += len(packages)
             deleted += sum(one is not None and one.operation == PackageRetire.name for one in found)
             yield [one for one in found if one]
@@ -269,7 +283,7 @@ class Datasets:
 
     async def _packages(self, portal: Portal, ids: list[str]) -> dict[str, Record]:
         """Return the packages of some datasets, by their guid."""
-        among = " OR ".join('"{}"'.format(re.sub(r'(["\\])', r"\\\1", _plain(one))) for one in ids)
+        among = " OR ".join('"{}"'.format(re.sub(r'(["\\])', r"\\\1", _guid(one))) for one in ids)
         query = f'harvest_source_id:"{self.source}" AND guid:({among})'
         asked = {"fq": query, "sort": "id asc", "rows": 2 * len(ids), "include_private": "true"}
         found: list[Any] = []

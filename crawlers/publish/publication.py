@@ -50,6 +50,7 @@ OPERATIONS: dict[str, Operation] = {
 }
 """By the names that changes have."""
 _SHOWN = 10  # fields that an error names
+_FIRST = 10  # records: if these are refused, and none was ever taken, it is not the records' fault
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,9 +77,14 @@ class Publication:
             OutputError: the journal can't be written.
         """
         self.steps.journal.mark(self.steps.run, "publishing")
+        refused = 0
         for step in self.steps.forward("planned", "sent"):
             try:
                 done = await self._do(step)
+                refused += done is None
+                if refused == _FIRST and not (self.steps.entry.unchanged or self.steps.has("done")):
+                    message = f"the portal refuses the first {refused} records, and has taken none: no more is sent"
+                    raise RefusedWriteError("refused", message)
             except AnswerError as error:
                 self.failed(step, error)
                 await self.restore()

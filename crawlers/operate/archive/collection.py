@@ -87,6 +87,14 @@ class Place(ABC):
         """
 
     @abstractmethod
+    def size(self, name: str) -> int | None:
+        """Return how many bytes a file has; ``None`` if there is none.
+
+        Raises:
+            ArchiveError: that can't be found out.
+        """
+
+    @abstractmethod
     @contextmanager
     def open(self, name: str) -> Iterator[IO[bytes]]:
         """Open a file for writing, which is there as a whole afterwards, or not at all.
@@ -111,6 +119,14 @@ class Folder(Place):
         try:
             with (self.root / name).open("rb") as file:
                 return file.read(_LARGEST)
+        except FileNotFoundError:
+            return None
+        except OSError as error:
+            raise ArchiveError(f"{self.root / name} can't be read: {error.strerror}.") from None
+
+    def size(self, name: str) -> int | None:
+        try:
+            return (self.root / name).stat().st_size
         except FileNotFoundError:
             return None
         except OSError as error:
@@ -157,6 +173,15 @@ class Bucket(Place):
                     raise
                 return None
 
+    def size(self, name: str) -> int | None:
+        import obstore  # noqa: PLC0415
+
+        with self._failures():
+            try:
+                return obstore.head(self.store, name)["size"]
+            except FileNotFoundError:
+                return None
+
     @contextmanager
     def open(self, name: str) -> Iterator[IO[bytes]]:
         import obstore  # noqa: PLC0415
@@ -187,7 +212,7 @@ def collect(holdings: Holdings, names: list[str], opts: argparse.Namespace) -> i
         ArchiveError: an option is missing, there is no such archive, or the place can't be written into.
         OutputError: the place is neither a folder nor the address of a bucket.
     """
-    if not (opts.each and opts.to) or opts.output:
+    if not (opts.each and opts.to) or opts.to == "-" or opts.output:
         raise ArchiveError("scrapy archive bag takes -o FILE for one bag, or --each --to FOLDER for one per dataset.")
     settings = holdings.settings
     place = Bucket(opts.to, settings["SPOOL_DIR"]) if is_address(opts.to, "--to") else Folder(Path(opts.to))
@@ -222,6 +247,8 @@ class _Collection:
             except DamagedError as error:
                 damaged += 1
                 print_error(f"no bag of {safe_line(row['dataset_id'])}: {error}")
+                if earlier := self._written(self._stem(row)):
+                    shown.append(self._shown(row, earlier))
         self._list(shown)
         gaps = sum(one.gaps for one in shown)
         same = len(shown) - self.written
@@ -236,10 +263,10 @@ class _Collection:
             DamagedError: a file in the store is damaged.
         """
         dataset_id = str(row["dataset_id"])
-        stem, title = f"{self.below}/datasets/{safe(dataset_id)}", safe_line(row["title"] or dataset_id, _LONGEST)
+        stem, title = self._stem(row), self._title(row)
         state = [_FORMAT, row["document"], row["looks"], row["newest"], title]
-        index = self._known(f"{stem}.json", state)
-        if index is None:
+        index = None if self.force else self._written(stem)
+        if index is None or index.get("state") != state or index["gaps"]:  # which may be filled now
             with self.place.open(f"{stem}.zip") as file:
                 packed = pack(self.holdings, file, safe(dataset_id), [(self.archive, dataset_id)])
                 length = file.tell()
@@ -251,15 +278,28 @@ class _Collection:
             self.written += 1
             for gap in packed.gaps:
                 print_error(f"not in the bag of {safe_line(dataset_id)}: {gap}")
-        linked = sum(one.get("url") is not None for one in index["files"])
-        return Shown(dataset_id, title, safe(dataset_id), index["bytes"], linked, len(index["gaps"]))
+        return self._shown(row, index)
 
-    def _known(self, name: str, state: list[Any]) -> dict[str, Any] | None:
-        """Return what is written of a bag; ``None`` if it is of another state, or has gaps that may be filled now."""
+    def _stem(self, row: Any) -> str:
+        return f"{self.below}/datasets/{safe(str(row['dataset_id']))}"
+
+    def _title(self, row: Any) -> str:
+        return safe_line(row["title"] or row["dataset_id"], _LONGEST)
+
+    def _shown(self, row: Any, index: dict[str, Any]) -> Shown:
+        dataset_id, linked = str(row["dataset_id"]), sum(one.get("url") is not None for one in index["files"])
+        return Shown(dataset_id, self._title(row), safe(dataset_id), index["bytes"], linked, len(index["gaps"]))
+
+    def _written(self, stem: str) -> dict[str, Any] | None:
+        """Return what is written of a bag; ``None`` unless all of it is there."""
         found: Any = None
         with suppress(ValueError):
-            found = strict_json.loads((not self.force and self.place.read(name)) or b"null")
-        return found if isinstance(found, dict) and found.get("state") == state and not found.get("gaps") else None
+            found = strict_json.loads(self.place.read(f"{stem}.json") or b"null")
+        lists = [found.get("files"), found.get("gaps")] if isinstance(found, dict) else [None]
+        if not all(isinstance(one, list) for one in lists) or not all(isinstance(one, dict) for one in found["files"]):
+            return None
+        is_whole = found.get("bytes") == self.place.size(f"{stem}.zip") is not None
+        return found if is_whole and self.place.size(f"{stem}.html") is not None else None
 
     def _list(self, shown: list[Shown]) -> None:
         """Write the list of the bags: for programs as lines of JSON, for people as pages."""

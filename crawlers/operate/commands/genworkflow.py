@@ -41,9 +41,9 @@ class Command(ProjectCommand):
         from crawlers.operate import workflow
         from crawlers.operate.workflow import workflows
 
-        options, settings = [*_options(args, opts), *given_settings(opts)], self.settings
+        options, settings = _options(args, opts), self.settings
         chosen = workflows(args, self._sources(args), opts.cron, settings)
-        found = [one.with_options(options) for one in chosen]
+        found = [one.with_options(options, given_settings(opts)) for one in chosen]
         deployed = {**(workflow.crontab(found) if opts.cron_file else {})}
         for one in found if opts.systemd else ():
             deployed |= workflow.systemd(one)

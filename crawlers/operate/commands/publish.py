@@ -40,7 +40,8 @@ class Command(StrictCommand):
         parser.add_argument("--full", action="store_true", help="show every record and every field of the plan")
         parser.add_argument("--dataset", metavar="NAME", help="timeseries: the portal's dataset that has the table")
         parser.add_argument("--resource", metavar="NAME", help="timeseries: its resource (default: Time series)")
-        parser.add_argument("--since", metavar="DAY", help="timeseries: the first day (default: the table's last one)")
+        first = "timeseries: the first day that is compared (default: the first one there is)"
+        parser.add_argument("--since", metavar="DAY", help=first)
         owner = "datasets: the organization that owns the packages (default: as sources.toml says)"
         parser.add_argument("--organization", metavar="NAME", help=owner)
         most = "datasets: delete nothing if more of the source's packages would be deleted (default 50)"
