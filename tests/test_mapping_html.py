@@ -80,10 +80,28 @@ def fields(**named: Any) -> dict[str, Any]:
 
 
 def test_what_is_not_specified_is_absent_and_no_flaw() -> None:
-    said = {"issued": "Keine Angabe", "publisher": "neuvedené", "license": "не вказано"}
+    said = {"issued": "Keine Angabe", "publisher": "nije navedeno", "license": "не вказано"}
     found = item(fields(**said, version="N/A", keywords=["none"], modified="k.A.", maintainer_email="ikke oppgitt"))
     assert [getattr(found, name) for name in (*said, "version", "modified", "maintainer")] == [*([None] * 6)]
     assert (found.keywords, found.flaws) == (["none"], [])
+
+
+@pytest.mark.parametrize(
+    ("language", "name", "said", "is_kept"),
+    [
+        *((None, "publisher", said, True) for said in ("NEMA", "Brak", "Nil", "YOK")),
+        ("hr", "publisher", "Nema", True),
+        ("hr", "version", "Nema", False),
+        ("hr-HR", "version", "nema", False),
+        ("de", "version", "Nema", True),
+        ("de", "version", "none", False),
+        ("ca", "issued", "neuvedené", False),
+        ("ca", "publisher", "keine Angabe", False),
+    ],
+)
+def test_a_word_of_another_language_is_a_name(language: str | None, name: str, said: str, is_kept: bool) -> None:
+    found = item(fields(**{name: said}) | {"language": language})
+    assert (bool(getattr(found, name)), found.flaws) == (is_kept, [])
 
 
 def test_places_in_several_forms() -> None:
@@ -618,6 +636,17 @@ def test_a_script_that_can_not_be_read_is_a_flaw_of_the_item() -> None:
     )
 
 
+def test_a_script_that_can_not_be_read_only_adds_to_the_rules() -> None:
+    """And each sentence about scripts is there once."""
+    script = """<script type="application/ld+json">{"@type": "Dataset", "name": "cut", "version": "3",
+        "distribution": [{"contentUrl": "/1.csv"}, {"contentUrl": "/2.csv", "name": "the "best" one"}]}</script>"""
+    rules = '[fields]\ntitle = "h1"\n[resources]\ncss = "a"\n'
+    found = item(drawn(f"<h1>T</h1><a href=/1.csv>1</a><a href=/2.csv>2</a><a href=/3.csv>3</a>{script * 9}", rules))
+    assert (found.title, found.version, len(found.resources)) == ("T", "3", 3)
+    assert (found.metadata_source, len(found.document["flaws"])) == ("schema_org+html", 1)
+    assert (item(drawn(script, rules)).resources, item(drawn(script, rules)).metadata_source) == ([], "schema_org")
+
+
 def test_rdf_goes_first() -> None:
     rdf = {
         "@id": "https://example.org/id/9",
@@ -803,8 +832,9 @@ def test_an_element_with_too_many_attributes_is_not_read() -> None:
         "<" * 300_000,
         "<!--" * 30_000,
         "<table><tr><td>" * 9_000,
+        '<script type="application/ld+json">[[' + "1," * 600_000 + "x</script>",
     ],
-    ids=["deep", "wide", "inline", "lt", "comments", "tables"],
+    ids=["deep", "wide", "inline", "lt", "comments", "tables", "json-ld"],
 )
 def test_hostile_pages_take_bounded_time(html: str) -> None:
     start = process_time()

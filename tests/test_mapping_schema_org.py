@@ -150,9 +150,11 @@ def test_entities_are_decoded_in_every_text() -> None:
         "keywords": "R&amp;D; caf&eacute;",
         "creator": {"name": "A &#38; B"},
     }
-    found = item(of(given | {"description": "<p>a &lt; b</p>", "url": "https://a.org/?a=1&copy=2&amp;b=3"})[0])
+    given |= {"description": "<p>a &lt; b</p>", "version": "R&amp;amp;D <9"}
+    found = item(of(given | {"url": "https://a.org/?a=1&copy=2&amp;b=3&lang;=4"})[0])
     assert (found.title, found.keywords, found.contacts[0].name) == ("R&D", ["R&D", "café"], "A & B")
-    assert (found.description, found.landing_page) == ("a < b", "https://a.org/?a=1&copy=2&b=3")
+    assert (found.description, found.landing_page) == ("a < b", "https://a.org/?a=1&copy=2&b=3&lang;=4")
+    assert (found.version, item(of(given | {"description": "R&amp;amp;D"})[0]).description) == ("R&amp;D <9", "R&amp;D")
 
 
 def test_references_lead_to_other_scripts_and_are_cut_where_they_return() -> None:

@@ -269,6 +269,7 @@ def test_a_page_of_geonetwork() -> None:
     assert found
     assert found.rules(address).start == (f"{PORTAL}/geonetwork/srv/api/sitemap",)
     assert f"-a url={PORTAL}/geonetwork/srv/eng/csw" in found.advice(address)
+    assert f" -a url='{PORTAL}/a;$(b)'/srv/eng/csw" in found.advice(f"{PORTAL}/a;$(b)/srv/api/records/r-1")
 
 
 @pytest.mark.parametrize(

@@ -147,7 +147,8 @@ def format_of_address(url: str) -> str | None:
 
 
 _LONGEST_NAME = 100
-_AROUND = "around"
+_AROUND, _ARCHIVE = "around", "archive"
+_ARCHIVES = frozenset(("7Z", "GZIP", "RAR", "TAR", "ZIP"))
 _SIGNS = re.compile(r"[\W_]")
 AUTHORITY = "http://publications.europa.eu/resource/authority/file-type/"
 
@@ -181,26 +182,33 @@ def _in_words(name: str) -> FileType | None:
 
     >>> [_in_words(each).code for each in ("csv-datei", "página web", "ملف csv", "arkusz excel")], _in_words("fil")
     (['CSV', 'HTML', 'CSV', 'XLS'], None)
+    >>> _in_words("zip-archiv").code, _in_words("csv archive"), _in_words("test")
+    ('ZIP', None, None)
     """
-    around, named = _words()
+    around, archive, named = _words()
     if (said := " ".join(_SIGNS.sub(" ", name).split())) in named:
         return _by_name().get(named[said].lower())
-    rest = around.sub("", said).split()
-    return _by_name().get(" ".join(rest)) or _by_name().get("".join(rest))
+    bare = archive.sub("", said)
+    rest = around.sub("", bare).split()
+    known = _by_name().get(" ".join(rest)) or _by_name().get("".join(rest))
+    return known if known and (bare == said or known.code in _ARCHIVES) else None
 
 
 @cache
-def _words() -> tuple[re.Pattern[str], dict[str, str]]:
-    """Return what finds the words around a format's name, and the names that are words of a language, by their code."""
+def _words() -> tuple[re.Pattern[str], re.Pattern[str], dict[str, str]]:
+    """Return what finds the words around a format's name and around an archive's, and names in words by their code."""
     said = [
         (key, " ".join(_SIGNS.sub(" ", word.lower()).split()))
         for language in toml_table(__package__, "format_words.toml").values()
         for key in language
         for word in language[key]
     ]
-    around = sorted({word for key, word in said if key == _AROUND}, key=len, reverse=True)
-    signs = r"(?<![^\W\d_])(?:{})(?![^\W\d_])".format("|".join(map(re.escape, around)))
-    return re.compile(signs), {word: key for key, word in said if key != _AROUND}
+    by_key = {key: sorted({word for of, word in said if of == key}, key=len, reverse=True) for key, _ in said}
+    around, archive = (
+        re.compile(r"(?<![^\W\d_])(?:{})(?![^\W\d_])".format("|".join(map(re.escape, by_key.pop(key)))))
+        for key in (_AROUND, _ARCHIVE)
+    )
+    return around, archive, {word: key for key, words in by_key.items() for word in words}
 
 
 @cache

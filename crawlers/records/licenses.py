@@ -13,7 +13,7 @@ from crawlers.records.tables import csv_rows, toml_table
 from crawlers.records.values import url as web_address
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Collection, Iterable
 
 _LONGEST = 300
 _VERSION = re.compile(r"[0-9][._-][0-9]")
@@ -119,13 +119,21 @@ def agreed(licenses: Iterable[License | None]) -> License | None:
     return next(iter(found.values())) if len(found) == 1 else None
 
 
-def says_nothing(text: str) -> bool:
-    """Return whether a text is what portals write where nothing is given, in any language.
+def says_nothing(text: str, languages: Collection[str] | None = None) -> bool:
+    """Return whether a text is what portals write where nothing is given.
+
+    Args:
+        languages: those in which a single word may say so, which is a name in another; ``None`` for all.
 
     >>> says_nothing("Keine Angabe"), says_nothing("неуточнен"), says_nothing("2019")
     (True, True, False)
+    >>> [says_nothing(each, ("en",)) for each in ("keine Angabe", "k.A.", "None", "NEMA", "-")]
+    [True, True, True, False, True]
     """
-    return _key(text[:_LONGEST]) in _no_license()
+    key = _key(text[:_LONGEST])
+    said = _no_license().get(key)
+    is_word = "-" not in key and "." not in key
+    return said is not None and not (is_word and languages is not None and key and said.isdisjoint(languages))
 
 
 def _given(name: str | None) -> str | None:
@@ -230,10 +238,13 @@ def _names(version: str) -> dict[str, str]:
 
 
 @cache
-def _no_license() -> frozenset[str]:
-    """Return the keys of what portals write where no licence is given."""
-    languages = toml_table(__package__, "no_license.toml").values()
-    return frozenset(("", *(_key(text) for language in languages for text in language["texts"])))
+def _no_license() -> dict[str, set[str]]:
+    """Return the keys of what portals write where no licence is given, with their languages."""
+    found: dict[str, set[str]] = {"": set()}
+    for language, table in toml_table(__package__, "no_license.toml").items():
+        for text in table["texts"]:
+            found.setdefault(_key(text), set()).add(language)
+    return found
 
 
 @cache

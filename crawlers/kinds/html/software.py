@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from dataclasses import dataclass, replace
 from functools import cache
 from importlib import resources
@@ -67,7 +68,7 @@ class Software:
 
     def advice(self, address: str) -> str:
         """Return a sentence on its API, with the command for the portal of a page."""
-        command = self.api.format(portal=self.portal(address))
+        command = self.api.format(portal=shlex.quote(self.portal(address)))
         return f"{self.called} has an API, which gives more than its pages, in fewer requests: {command}"
 
 

@@ -5,6 +5,6 @@ recommend. No context is ever fetched.
 """
 
 from crawlers.records.schema_org.item import dataset
-from crawlers.records.schema_org.page import describing, of_rdf, records
+from crawlers.records.schema_org.page import CUT, describing, of_rdf, records
 
-__all__ = ["dataset", "describing", "of_rdf", "records"]
+__all__ = ["CUT", "dataset", "describing", "of_rdf", "records"]

@@ -11,6 +11,8 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urljoin
 
+from crawlers.fields import specs
+from crawlers.items import Dataset
 from crawlers.records.addresses import absolute
 from crawlers.records.geometries import geometry, is_geojson
 
@@ -28,8 +30,8 @@ _ENDS = 4  # a comment in a section in a comment
 _TRAILING_COMMA = re.compile(r'"(?:[^"\\]|\\.)*+(?:"|\\?\Z)|(,)(?=\s*+[}\]])', re.DOTALL)
 
 
-def documents(root: HtmlElement, flaws: list[str]) -> Iterator[Any]:
-    """Yield the JSON of each script; a script that can't be read adds a sentence to ``flaws``."""
+def documents(root: HtmlElement, flaws: list[str], cut: list[Any]) -> Iterator[Any]:
+    """Yield the JSON of each script; one that can't be read adds a sentence to ``flaws``, what is whole to ``cut``."""
     left = _LONGEST
     for script in root.iter("script"):
         if not _is_json_ld(script.get("type")):
@@ -44,7 +46,7 @@ def documents(root: HtmlElement, flaws: list[str]) -> Iterator[Any]:
                 yield _parsed(bare)
             except ValueError as error:
                 flaws.append(f"a JSON-LD script can't be read: {error}")
-                yield from _before(error)
+                cut += _before(error)
 
 
 def _is_json_ld(type_: str | None) -> bool:
@@ -87,25 +89,32 @@ def _parsed(text: str) -> Any:
 
 
 def _before(error: ValueError) -> Iterator[Any]:
-    r"""Yield what stands whole before the place where a script can't be read, if it says anything.
+    r"""Yield what stands whole before the place where a script can't be read; a value's list that isn't is left out.
 
     >>> broken = '{"a": {"b": "x, y", "c": ["1", "2 "or" 3"]}, "d": 4}'
     >>> try: _loads(broken)
     ... except ValueError as error: print(*_before(error))
-    {'a': {'b': 'x, y', 'c': ['1']}}
+    {'a': {'b': 'x, y'}}
     """
     if not isinstance(error, json.JSONDecodeError):
         return
-    open_, whole = list[str](), ""
-    for sign in _SIGN.finditer(error.doc[: error.pos]):
-        if sign[0] in _CLOSING:
-            open_.append(_CLOSING[sign[0]])
-        elif sign[0] in "]}" and open_:
-            open_.pop()
-        if sign[0] in _CLOSING or sign[0] in ",]}":
-            whole = error.doc[: sign.end() - (sign[0] == ",")] + "".join(reversed(open_))
+    open_, end, closing, key, outermost = "", 0, "", "", 0
+    for sign in _SIGN.finditer(error.doc, 0, error.pos):
+        if (mark := sign[0]) in _CLOSING:
+            open_ = _CLOSING[mark] + open_
+            if mark == "[" and len(open_) > 1 and key not in _LEADING:
+                outermost = outermost or len(open_)
+        elif mark in "]}":
+            open_ = open_[1:]
+        elif mark != ",":
+            key = mark[1:-1]
+        outermost = outermost if len(open_) >= outermost else 0
+        if len(open_) > _DEEPEST:
+            break
+        if mark in "{[]}," and not outermost:
+            end, closing = sign.end() - (mark == ","), open_
     with suppress(ValueError):
-        yield _loads(whole)
+        yield _loads(error.doc[:end] + closing)
 
 
 def _loads(text: str) -> Any:
@@ -118,6 +127,9 @@ def _loads(text: str) -> Any:
 
 _CLOSING = {"{": "}", "[": "]"}
 _SIGN = re.compile(r'"(?:[^"\\]|\\.)*+(?:"|\Z)|[{}\[\],]', re.DOTALL)
+_HTML = frozenset(specs(Dataset)["description"].names("schema_org"))
+_TAG = re.compile(r"<[a-z/!]", re.IGNORECASE)
+_ADDRESS = re.compile(r"\s*[a-z][a-z0-9+.-]*+://\S+\s*", re.IGNORECASE)
 _ENTITY = re.compile(r"&(?:#[0-9]{1,7}|#x[0-9a-f]{1,6}|[a-z][a-z0-9]{1,31});", re.IGNORECASE)
 SCHEMA = "https://schema.org/"
 
@@ -234,7 +246,7 @@ class Document:
             return None
         context = context or Context()
         if isinstance(value, str):
-            return resolved(name, _decoded(value), self.base)
+            return resolved(name, _decoded(value, name), self.base)
         if isinstance(value, list):
             found = [self.plain(each, context, name, deepest - 1) for each in value]
             return [each for each in found if each is not None]
@@ -273,13 +285,22 @@ class Document:
         return resolved("@id", context.expanded(value), self.base) or None
 
 
-def _decoded(text: str) -> str:
-    """Return a text with its entities decoded; those of HTML are left to what reads its tags.
+def _decoded(text: str, name: str = "") -> str:
+    """Return a property's text with its entities decoded; those of HTML are left to what reads its tags.
 
-    >>> _decoded("R&amp;D"), _decoded("https://a.org/?a=1&copy=2&amp;b=3"), _decoded("<p>a &lt; b</p>")
-    ('R&D', 'https://a.org/?a=1&copy=2&b=3', '<p>a &lt; b</p>')
+    Args:
+        name: the property's; one that may be HTML is decoded where it is read as that.
+
+    >>> _decoded("R&amp;D, trees <9 m"), _decoded("<p>a &lt; b</p>"), _decoded("a &amp;lt; b", "description")
+    ('R&D, trees <9 m', '<p>a &lt; b</p>', 'a &amp;lt; b')
+    >>> _decoded("https://a.org/?a=1&copy=2&amp;b=3&lang;=4")
+    'https://a.org/?a=1&copy=2&b=3&lang;=4'
     """
-    return _ENTITY.sub(lambda found: unescape(found[0]), text) if "&" in text and "<" not in text else text
+    if "&" not in text or name in _HTML or _TAG.search(text):
+        return text
+    if name in LINKS or _ADDRESS.fullmatch(text):
+        return text.replace("&amp;", "&")
+    return _ENTITY.sub(lambda found: unescape(found[0]), text)
 
 
 def _types(value: Any, context: Context) -> str | list[str] | None:

@@ -32,7 +32,9 @@ if TYPE_CHECKING:
 
 _MOST = 200_000  # values of JSON, or elements looked at: half a second at worst
 _MOST_HEADINGS = 20
-_BARE = {"@id", "@type", "url", "mainEntityOfPage"}
+CUT = "@cut"
+"""The key, with ``true``, of a record that is what stands before the fault of a script: it says less than is known."""
+_BARE = {"@id", "@type", "url", "mainEntityOfPage", CUT}
 _Record = dict[str, Any]
 
 
@@ -121,13 +123,15 @@ def _addresses(record: _Record) -> list[str]:
 
 
 def _embedded(root: HtmlElement, url: str, flaws: list[str]) -> Iterator[_Record]:
-    scripts, elements = list(documents(root, flaws)), datasets(root)
-    if not scripts and not elements:  # nearly always
+    cut = list[Any]()
+    scripts, elements = list(documents(root, flaws, cut)), datasets(root)
+    if not scripts and not elements and not cut:  # nearly always
         return
     here, reading, writing, looking = base(root, url), *(Allowance(_MOST) for _ in range(3))
-    plain = [Document(here, f"{number}.", reading).plain(each) for number, each in enumerate(scripts)]
-    yield from Graph(plain, url, writing).datasets()
+    plain = [Document(here, f"{number}.", reading).plain(each) for number, each in enumerate([*scripts, *cut])]
+    yield from Graph(plain[: len(scripts)], url, writing).datasets()
     yield from Microdata(root, here, looking).items(elements)
+    yield from ({**each, CUT: True} for each in Graph(plain[len(scripts) :], url, writing).datasets())
     if reading.spent or writing.spent or looking.spent:
         flaws.append("the page has more structured data than is read of one")
 
@@ -143,7 +147,8 @@ def _united(found: Iterable[_Record]) -> list[_Record]:
             unique.append(record)
         else:
             for name, value in record.items():
-                same.setdefault(name, value)
+                if name != CUT:
+                    same.setdefault(name, value)
         for key in keys:
             known.setdefault(key, record if same is None else same)
     return unique

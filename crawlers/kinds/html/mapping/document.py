@@ -472,7 +472,7 @@ def document(page: Page, rules: Rules) -> Document:
         found["rdf"] = rdf_document(about.graph, about.name)
         flaws += [] if about.is_everything else ["its RDFa is too long: the rest is left out"]
     if flaws := [*filter(None, [page.flaw, page.misread]), *flaws]:
-        found["flaws"] = flaws
+        found["flaws"] = list(dict.fromkeys(flaws))
     return found
 
 

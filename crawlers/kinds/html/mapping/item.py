@@ -46,6 +46,8 @@ _DATES = ("issued", "modified")
 _EMAILS = {f"{role}_email": role for role in ("publisher", "creator", "maintainer", "contact")}
 _MAY_BE_LEFT_OUT = frozenset((*_DATES, "temporal", "license", "format", "size", "version", *_EMAILS, *_EMAILS.values()))
 """The fields for which pages write "not specified"."""
+_WORDS = ("format", "version")
+"""Those of them whose values are words."""
 _MOST = 2_000  # resources
 _SHOWN = 60
 _ORDERS = ("dmy", "mdy", "ymd")
@@ -94,9 +96,15 @@ class Entries(Record):
             value = self.entry(name, least).get("value")
             for part in value if isinstance(value, list) else (value,):
                 text = values.text(part) if isinstance(part, str) else None
-                if text and not (name in _MAY_BE_LEFT_OUT and licenses.says_nothing(text)):
+                if text and not (name in _MAY_BE_LEFT_OUT and licenses.says_nothing(text, self._languages(name))):
                     found[text] = None
         return list(found)
+
+    def _languages(self, name: str) -> tuple[str, ...] | None:
+        """Return those in which a word says nothing: "Nema" and "Cap" are names, too, no date and no size is one."""
+        if name in _EMAILS.values():
+            return ()
+        return ("en", (self.language or "").partition("-")[0].lower()) if name in _WORDS else None
 
     def text(self, *names: str) -> str | None:
         """Return the values of a field as one text."""
@@ -305,7 +313,12 @@ def dataset(document: Document, *, source: str, id: str) -> Dataset:  # noqa: A0
     """
     item, origin = _structured(document, source=source, id=id)
     fields = Entries(document.get("fields"), document.get("language"), item.flaws)
-    is_filled = _fill(item, _by_rules(document, fields, source, id))
+    found = _by_rules(document, fields, source, id)
+    if origin == "schema_org" and document["schema_org"].get(schema_org.CUT):  # it only adds
+        whole = Dataset(source=source, id=id, flaws=item.flaws)
+        is_filled, origin, item = _fill(whole, found), origin if _fill(whole, item) else None, whole
+    else:
+        is_filled = _fill(item, found)
     url = document.get("url")
     item.landing_page = item.landing_page or (values.url(url) if isinstance(url, str) else None)
     item.identifier = item.identifier or id
