@@ -672,6 +672,19 @@ def test_a_button_of_a_form_or_another_spelling_of_the_host_leads_on(walked, way
     assert len(done.ids()) == read
 
 
+def test_a_form_that_leads_back_proves_no_end(walked):
+    """As the server does whose session has expired."""
+    more = "<form method=post action='/list?page={}'><button>Next</button></form>"
+    pages = {
+        "/list": links(1, 2, more=more.format(2)),
+        "/list?page=2": links(3, 4, more=more.format(3)),
+        "/list?page=3": links(1, 2, more=more.format(2)),
+    }
+    done = walked(pages, "{ next = true }")
+    assert told(done) == (set(), ["unproven"])
+    assert "leads back" in done.errors[0].error
+
+
 def test_the_number_of_page_2_turns_all_pages_of_forms(harvest):
     with Posting() as site:
         assert judged(harvest(site, 'paging = { postback = "2" }')) == ("complete", 10, [])
@@ -694,6 +707,7 @@ PRESSED = [
     "<table><tr><td colspan=2><button aria-label='Load more'><svg></svg></button></td></tr></table>",
     "<p>Showing 1 to 3</p><div><span>Loading...</span><button>Load more</button></div>",
     '<p class=pager><a href="/list">1</a> <b>2</b></p><script>x()</script><button>Load more</button>',
+    "<form method=post action=/list><select name=n><option selected>5</select><button>Next</button></form>",
 ]
 
 
@@ -754,6 +768,7 @@ QUIET = [
     "<form action=/search><input name=q><button type=submit>›</button></form>",
     '<form action=/search><input name=q><input type=submit value="»"></form>',
     "<form action=/list><input name=q><button>Show more</button></form>",
+    "<form action=/list><select name=q><option>1</select><button>Show more</button></form>",
     "<form action=/news><input name=mail><input type=submit value='>'></form>",
     "<form action=/other><button>Show more</button></form>",
     '<a href="#top">›</a>',

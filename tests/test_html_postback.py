@@ -8,7 +8,7 @@ from urllib.parse import parse_qsl
 
 import pytest
 
-from crawlers.kinds.html.forms import postback, posted_pages
+from crawlers.kinds.html.forms import postback, posted_pages, pressed
 from crawlers.kinds.html.rules import loads
 from crawlers.records.html_page import Page
 
@@ -186,6 +186,44 @@ def test_pagers_of_buttons(pager, number, expected):
     fields = parse_qsl(found.body.decode(), keep_blank_values=True) if found else []
     assert [pair for pair in fields if not pair[0].startswith("__")][:1] == ([expected] if expected else [])
     assert "__EVENTTARGET" not in dict(fields)
+
+
+LIST = "https://example.org/list"
+NUMBERS = "".join(f"<button name={{0}} value={number}>{number}</button>" for number in (1, 3, 2, 4, 5))
+SIZES = "<select name=size><option>5<option selected>10</select>"
+PAGED = "<input type=hidden name=currentPage value=2>"
+
+
+@pytest.mark.parametrize(
+    ("form", "way", "sent"),
+    [
+        (f"<form method=post>{NUMBERS.format('vote')}</form>", "true", None),
+        (f"<form>{NUMBERS.format('size')}</form>", "true", None),
+        (f"<form method=post>{PAGED}{NUMBERS.format('vote')}</form>", "true", None),
+        (f"<form method=post>{NUMBERS.format('vote')}</form><form><b>1</b>{NUMBERS.format('x')}</form>", "true", "x=2"),
+        (f"<form method=post>{NUMBERS.format('page')}</form>", "true", "page=2"),
+        (f"<form method=post><b>1</b>{NUMBERS.format('vote')}</form>", "true", None),
+        ("<form method=post><input type=hidden name=slide value=2><button>Next</button></form>", "true", None),
+        (f"<form method=post>{PAGED}<button>Next</button></form>", "true", "currentPage=2"),
+        ("<form method=post action='?page=2'><button>Next</button></form>", "true", ""),
+        (f"<form>{SIZES}<button name=page value=2>Next</button></form>", "true", "size=10&page=2"),
+        ("".join(link(str(one), f"r{one}") for one in range(1, 6)), "true", None),
+        ("<form method=post action=/news><input name=mail><button>On</button></form>", '"On"', None),
+        ("<form action=/find><input name=q><button>On</button></form>", '"On"', "q="),
+        (
+            f"<form action=/find><button>On</button></form><form>{PAGED}<button>On</button></form>",
+            '"On"',
+            "currentPage=2",
+        ),
+        ("<form method=post></form><button>On</button>", '"On"', None),
+    ],
+)
+def test_what_is_pressed_turns_the_page(form, way, sent):
+    """What votes, subscribes, or sets the length of a page is not sent."""
+    found = pressed(Page(form, LIST), paging(f"next = {way}"), 2)
+    assert (found and (found.body.decode() if found.method == "POST" else found.url.partition("?")[2])) == sent
+    if "/find" in form and "currentPage" not in form:
+        assert pressed(Page(form, LIST), paging(f"next = {way}"), 3, is_any=False) is None, "links turned the pages"
 
 
 # The form

@@ -78,6 +78,7 @@ class Ask:
         session: names the session that the page is of, and its cookies.
         process: the one that sent the form, whose cookies are its own.
         is_in_session: whether the form was posted, so that its pages are of a session.
+        is_linked: whether a link led here.
     """
 
     start: str
@@ -99,19 +100,21 @@ class Ask:
     session: str = ""
     process: str = ""
     is_in_session: bool = False
+    is_linked: bool = False
 
     def to(self, form: Form | None) -> Ask | None:
         """Return what is asked for by a form."""
         if form is None:
             return None
         body = form.body.decode("latin-1") if form.method == "POST" else None
-        return replace(self, url=form.url, body=body, link_text="")
+        return replace(self, url=form.url, body=body, link_text="", is_linked=False)
 
     def at(self, page: Page, address: str | None, link_text: str = "") -> Ask | None:
         """Return what is asked for by a link of a page."""
         if not address:
             return None
-        return replace(self, url=safe_url_string(address, page.encoding or "utf-8"), link_text=link_text)
+        url = safe_url_string(address, page.encoding or "utf-8")
+        return replace(self, url=url, link_text=link_text, is_linked=True)
 
     def guess(self) -> Ask | None:
         """Return the page behind, whose address is counted up; ``None`` if it can't be."""
@@ -164,7 +167,7 @@ def promised(page: Page, way: Paging, after: Ask) -> Iterator[Ask | None]:
         link = paging.cursor_link(page, after.link_text) if after.link_text or after.number == 2 else None
         yield after.at(page, link.address, link.text) if link else None
     if way.kind != "postback":
-        yield after.to(forms.pressed(page, way, number))
+        yield after.to(forms.pressed(page, way, number, is_any=not after.is_linked))
 
 
 # Pages that a browser turns
@@ -435,7 +438,7 @@ class _Reading:
         onward = self._following()
         is_indexed = onward is None and self._is_indexed()
         is_closed = onward is None and self.has_led and not (ids or walk.came or self.fault)
-        is_last = onward is None or (not self.new and walk.stale + 1 >= self.paging.patience)
+        is_last = onward is None or self.is_back or (not self.new and walk.stale + 1 >= self.paging.patience)
         if is_last and self.fault is None and not is_closed:
             self._conclude(is_indexed=is_indexed)
         left = [Offer("left", f"{walk.name} page {ask.number}", why_not=self.left)] if self.left else []
@@ -465,6 +468,15 @@ class _Reading:
     def is_all(self) -> bool:
         """Whether as many were seen as the listing states."""
         return self.total is not None and self.seen >= self.total
+
+    @property
+    def is_back(self) -> bool:
+        """Whether a posted form, whose session may have ended, led to a page before the last one.
+
+        That of ``postback`` has its state in itself: it wraps.
+        """
+        is_posted = self.ask.body is not None and self.paging.kind != "postback"
+        return is_posted and not self.is_repeated and self.here.digest in self.ask.digests
 
     @property
     def is_full(self) -> bool:
@@ -605,6 +617,8 @@ class _Reading:
             return "" if self.is_all else self.here.left
         if self.paging.is_promised and not self.ask.guessed and paging.ends_with_dots(self.shown):
             return f'its pager goes on with "…", and {unread.were_read(read)}'
+        if self.is_back:
+            return "its form leads back to an earlier page, as when a session has ended"
         start, came = self.ask.start, self.walk.came
         return unread.left(self.shown, self.site, read, start=start, came=came, is_counted=offered > 1)
 

@@ -12,12 +12,12 @@ from dataclasses import dataclass
 from hashlib import sha256
 from itertools import islice, pairwise
 from typing import TYPE_CHECKING, Any
-from urllib.parse import unquote, urlsplit
+from urllib.parse import SplitResult, parse_qsl, unquote, urlsplit
 
 from crawlers.exceptions import AnswerError
 from crawlers.kinds.html import words
 from crawlers.kinds.html.links import charset, codec, outermost
-from crawlers.kinds.html.paging import PAGER, Turner, best, cell_of, is_in, is_off, page_number, texts
+from crawlers.kinds.html.paging import PAGER, SIZE, Turner, best, cell_of, is_in, is_off, page_number, texts
 from crawlers.records.html_page import text
 
 if TYPE_CHECKING:
@@ -44,6 +44,7 @@ _OPTIONS = 10_000  # of a select
 _RANGE = re.compile(r"\D{0,20}(\d{1,9})\s*(?:[-–—]|\.\.\.?|\w{1,5})\s*(\d{1,9})\D{0,20}")
 _OF = re.compile(r"\D{0,20}(\d{1,9})\s*(?:/|\w{1,5})\s*(\d{1,9})\D{0,20}")
 _NAMED = re.compile(r"(?:^|[^a-z])(?:page|pg|p|seite|pagina|strona|strana|side|sida|start|offset|skip)(?:$|[^a-z])")
+_CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
 _MOVES = re.compile(r"location|__doPostBack|submit", re.IGNORECASE)
 _PREFIX = re.compile(r"""location(?:\.href)?\s*=\s*["']([^"']{1,500})["']\s*\+\s*(?:this|event\.target)\b""")
 _MOST = 2000  # parts of a row of a pager
@@ -54,10 +55,10 @@ _CONTROLS = (
 )
 _MOST_FORMS = 20  # of a page
 FILLED_IN = (
-    ".//textarea | .//select"
+    ".//textarea | .//select[not(.//option[@selected])]"
     " | .//input[not(@type='hidden' or @type='submit' or @type='button' or @type='image' or @type='reset')]"
 )
-"""What people fill in in a form."""
+"""What people fill in in a form; a choice that is made is no question."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -251,25 +252,85 @@ def postback(page: Page, paging: Paging, number: int) -> Form | None:
     return None if control is None else _posted(page, control)
 
 
-def pressed(page: Page, paging: Paging, number: int) -> Form | None:
+def pressed(page: Page, paging: Paging, number: int, *, is_any: bool = True) -> Form | None:
     """Return what is sent by a button that turns the page, or by ``__doPostBack``; ``None`` if there is none.
 
-    It is the one that ``paging.text`` or ``paging.xpath`` names, else one with the number or "next"; a button only in
-    a form that leads to the page's own path and has nothing to fill in.
+    It is the one that ``paging.xpath`` names, or by ``paging.text``; else one with the number or "next". A number
+    stands in a row with the page's own, or is sent by the name of a page: others rate, vote, or set a page's length.
+
+    Args:
+        is_any: whether a button of a form that is no pager's counts, too, by its text; not where links turn the pages.
     """
-    if paging.xpath is not None or paging.text is not None:
+    if paging.xpath is not None:
         return postback(page, paging, number)
-    controls = [each for each in _controls(page, page.root) if each.target or _is_of_pager(page, each.element)]
-    control = _turning(controls, number)
+    every = list(_controls(page, page.root))
+    mine = _of_pagers(page, every)
+    if paging.text is not None and paging.text not in words.ELLIPSIS:
+        others = [each for each in every if is_any and _is_safe(page, each)]
+        control = best(mine, paging.text) or best(others, paging.text)
+    else:
+        listed = {part for row in _every_row(mine) if row.is_pager and row.score for part in row.controls}
+        turns = [each for each, is_named in mine.items() if is_named or each.number is None or each in listed]
+        control = _turning(turns, number)
     return _posted(page, control) if control else None
 
 
-def _is_of_pager(page: Page, button: Any) -> bool:
-    form = next(button.iterancestors("form"), None)
-    if form is None or page.find(FILLED_IN, form, limit=1):
+def _of_pagers(page: Page, controls: Iterable[_Control]) -> dict[_Control, bool]:
+    """Return the controls that may turn pages, and whether what they send is called a page.
+
+    A button's form leads to the page's own path and has nothing to fill in; one that posts sends the name of a page.
+    """
+    asking, hidden = dict[Any, bool](), dict[Any, list[str]]()
+    found = dict[_Control, bool]()
+    for each in controls:
+        if each.target:
+            found[each] = is_in(each.element, PAGER)
+            continue
+        form = _form(page, each.element)
+        if form is None:
+            continue
+        if form not in asking:
+            asking[form] = bool(page.find(FILLED_IN, form, limit=1))
+            hidden[form] = [str(name) for name in page.find(".//input[@type='hidden']/@name", form)]
+        action, own = _action(page, form, each.element), each.element.get("name") or ""
+        sent = [own] if own and each.number is not None else [own, *hidden[form], *dict(parse_qsl(action.query))]
+        is_named = any(map(_is_page, sent))
+        if not asking[form] and action.path == urlsplit(page.url).path and (is_named or not _is_post(form, each)):
+            found[each] = is_named
+    return found
+
+
+def _form(page: Page, element: Any) -> Any | None:
+    """Return the form that an element is in, or names as its own."""
+    name = element.get("form")
+    if name is None:
+        return next(element.iterancestors("form"), None)
+    return next((form for form in page.find("//form") if form.get("id") == name), None)
+
+
+def _action(page: Page, form: Any, button: Any) -> SplitResult:
+    return urlsplit(page.absolute(_attribute(form, button, "action")) or page.url)
+
+
+def _is_post(form: Any, control: _Control) -> bool:
+    return _attribute(form, control.element, "method").strip().lower() == "post"
+
+
+def _is_safe(page: Page, control: _Control) -> bool:
+    """Return whether a button asks, or posts to the listing's own path: what posts elsewhere may subscribe or order."""
+    form = _form(page, control.element)
+    if form is None:
         return False
-    action = page.absolute(_attribute(form, button, "action")) or page.url
-    return urlsplit(action).path == urlsplit(page.url).path
+    return not _is_post(form, control) or _action(page, form, control.element).path == urlsplit(page.url).path
+
+
+def _is_page(name: str) -> bool:
+    """
+    >>> _is_page("page"), _is_page("currentPage"), _is_page("vote"), _is_page("per_page"), _is_page("pageSize")
+    (True, True, False, False, False)
+    """
+    written = _CAMEL.sub("_", name[:200]).lower()
+    return bool(_NAMED.search(written)) and not SIZE.search(f"{written}=")
 
 
 def posted_pages(page: Page) -> list[int]:
@@ -392,14 +453,18 @@ class _Row:
 
 def _rows(controls: Sequence[_Control]) -> list[_Row]:
     """Return the row that is most like a pager, or the rows above and below the list."""
+    rows = _every_row(controls)
+    best = max((row.score for row in rows), default=0)
+    return [row for row in rows if row.score == best and len(row.parts) > 1]
+
+
+def _every_row(controls: Iterable[_Control]) -> list[_Row]:
     places: defaultdict[Any, dict[Any, _Control]] = defaultdict(dict)
     for control in controls:
         if control.number is not None or control.is_dots:
             cell = cell_of(control.element)
             places[cell.getparent()][cell] = control
-    rows = [_Row(list(_parts(place, cells))) for place, cells in places.items() if place is not None]
-    best = max((row.score for row in rows), default=0)
-    return [row for row in rows if row.score == best and len(row.parts) > 1]
+    return [_Row(list(_parts(place, cells))) for place, cells in places.items() if place is not None]
 
 
 def _parts(place: Any, cells: dict[Any, _Control]) -> Iterator[int | _Control]:
@@ -520,14 +585,10 @@ def _are_pages(texts: Sequence[str]) -> bool:
 
 def _posted(page: Page, control: _Control, chosen: str | None = None) -> Form | None:
     """Return what is sent by the form that a control is in or belongs to, else by the one with the server's state."""
-    name = control.element.get("form")
-    if name is not None:
-        form = next((element for element in page.find("//form") if element.get("id") == name), None)
-    else:
-        form = next(control.element.iterancestors("form"), None)
-        if form is None:
-            forms = [*page.find("//input[@name='__VIEWSTATE']/ancestor::form[1]"), *page.find("//form")]
-            form = next(iter(forms), None)
+    form = _form(page, control.element)
+    if form is None and control.element.get("form") is None:
+        forms = [*page.find("//input[@name='__VIEWSTATE']/ancestor::form[1]"), *page.find("//form")]
+        form = next(iter(forms), None)
     if form is None:
         return None
     changes: list[tuple[str, str | None]] = [] if chosen is None else [(control.element.get("name") or "", chosen)]
