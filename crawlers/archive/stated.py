@@ -8,6 +8,8 @@ from html import unescape
 from typing import TYPE_CHECKING, Any
 
 from crawlers.archive.links import leads_somewhere
+from crawlers.fields import specs
+from crawlers.items import Dataset
 from crawlers.store.index.columns import ADDRESS as ADDRESS_LENGTH
 from crawlers.store.index.documents import UNREADABLE, item, left_out
 from crawlers.store.index.known import Held
@@ -18,7 +20,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from crawlers.archive.targets import Choice
-    from crawlers.items import Dataset
 
 WHATS = ("resources", "pages", "documentation", "all")
 """What an archive may look at."""
@@ -103,9 +104,11 @@ def addresses(dataset: Dataset, what: str) -> dict[str, tuple[str, str | None]]:
     >>> about.document = [html, "https://d.org,https://e.org; http://thing", "见https://g.org/x。 https://[::1]/\u200b"]
     >>> " ".join(list(addresses(about, "all"))[2:])
     'https://c.org?a=1&b http://localhost:1/f https://d.org https://e.org https://g.org/x https://[::1]/'
+    >>> addresses(Dataset(source="x", id="1", document={"landingPage": "www.a.org/1"}), "pages")
+    {'www.a.org/1': ('page', None)}
     """
     documented = [*dataset.documentation, *(url for one in dataset.resources for url in one.documentation)]
-    listed = [("page", dataset.landing_page, dataset.title)] if what in ("pages", "all") else []
+    listed = [("page", _page(dataset), dataset.title)] if what in ("pages", "all") else []
     listed += [("documentation", url, None) for url in documented] if what in ("documentation", "all") else []
     listed += [(_MENTIONED, url, None) for url in _in_text(dataset.document)] if what == "all" else []
     found: dict[str, tuple[str, str | None]] = {}
@@ -113,6 +116,13 @@ def addresses(dataset: Dataset, what: str) -> dict[str, tuple[str, str | None]]:
         if url and len(found) < _MOST:
             found.setdefault(url, (kind, title))
     return found
+
+
+def _page(dataset: Dataset) -> str | None:
+    """Return the address of a dataset's page, or what its record gives in place of one, which the judge refuses."""
+    record = dataset.document if isinstance(dataset.document, dict) else {}
+    given = (record.get(name) for name in specs(Dataset)["landing_page"].names("data_json"))
+    return dataset.landing_page or next((text for text in given if isinstance(text, str)), None)
 
 
 def _in_text(value: Any) -> Iterator[str]:
