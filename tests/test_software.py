@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from typing import Any
 
 import pytest
@@ -11,10 +12,10 @@ from crawlers.kinds.ckan.mapping import dataset as of_package
 from crawlers.kinds.html import software
 from crawlers.kinds.html.links import dataset_links
 from crawlers.kinds.html.mapping import Page, dataset
-from crawlers.kinds.html.mapping.document import Search, document
-from crawlers.kinds.html.mapping.document import read as read_field
+from crawlers.kinds.html.mapping.document import document
 from crawlers.kinds.html.paging import next_link
 from crawlers.kinds.html.rules import loads
+from crawlers.kinds.html.totals import total
 from crawlers.operate.learn import Sample, learn
 from crawlers.operate.learn.report import report
 from crawlers.operate.learn.toml import toml
@@ -73,11 +74,6 @@ def read(html: str, address: str) -> Any:
     return dataset(document(page, found.rules(address)), source="s", id="1")
 
 
-def value(page: Page, rule: Any) -> Any:
-    found = read_field(page, rule, Search(page, (rule,)), None)
-    return found and found["value"]
-
-
 def plain(text: str | None) -> str:
     """Return the words of Markdown."""
     return " ".join(re.findall(r"\w+", text or ""))
@@ -121,7 +117,7 @@ def test_listings_of_ckan(version: str) -> None:
         rules = found.rules(page.url)
         shown = packages[20 * (number - 1) :][:count]
         assert [each.id for each in dataset_links(page, rules)] == [each["name"] for each in shown]
-        assert value(page, rules.links.total) == "45"
+        assert total(page, rules) == 45
         assert bool(next_link(page, rules.paging)) == (number == 1)
 
 
@@ -240,6 +236,49 @@ href="#/search?keyword=water"> <span
 class="badge">water</span></a></section></div></div></article></div></body></html>"""
 
 
+CKAN_PAGE = """<html lang=en><meta name=generator content="ckan 2.10.4"><article><h1>A</h1></article><ul class=tag-list>
+<li><a href="/dataset/?tags=water">water</a></li><li><a href="/t/{tag}">parks</a></li></ul><table class=additional-info>
+<tr><th>Author<td property="dc:creator"><a href="https://a.org/ann">Ann</a></tr>{rows}</table></html>"""
+CREATED = "<tr><th>Created<td><span data-datetime='2019-01-02T03:04:05+0000'>January 2, 2019</span>"
+UPDATED = "<tr><th>Last Updated<td><span data-datetime='2020-03-12T03:04:05+0000'>March 12, 2020</span>"
+
+
+@pytest.mark.parametrize(
+    ("rows", "dates"),
+    [
+        (UPDATED + CREATED, ("2019", "2020")),
+        (UPDATED, ("", "2020")),
+        (CREATED, ("2019", "")),
+        (3 * CREATED, ("2019", "")),
+    ],
+)
+def test_a_page_of_ckan_that_lacks_a_date(rows: str, dates: tuple[str, str]) -> None:
+    """Of two rows the order tells which is which; of others, their labels."""
+    item = read(CKAN_PAGE.format(tag="?tags=parks", rows=rows), f"{PORTAL}/dataset/a")
+    assert ((item.issued or "")[:4], (item.modified or "")[:4]) == dates
+    assert item.keywords == ["water", "parks"]
+    other = read(CKAN_PAGE.format(tag="parks", rows=rows), f"{PORTAL}/dataset/a")
+    assert (other.keywords, other.creator and other.creator.email) == (["water", "parks"], None)
+
+
+@pytest.mark.parametrize(
+    ("shown", "count"),
+    [("5’030 Datensätze", 5030), ("5\u2009030 datasets", 5030), ("Datasets 2020: 17 datasets found", None)],
+)
+def test_the_total_of_a_listing_of_ckan(shown: str, count: int | None) -> None:
+    page = Page(CKAN_PAGE.format(tag="", rows=f"<form class=search-form><h1>{shown}</h1></form>"), f"{PORTAL}/dataset/")
+    found = software.known(page)
+    assert found
+    assert total(page, found.rules(page.url)) == count
+
+
+def test_a_command_is_safe_to_paste() -> None:
+    address = f"{PORTAL}/x;touch$IFS/tmp/p;/dataset/a"
+    found = software.known(Page(CKAN_PAGE, address))
+    assert found
+    assert shlex.split(found.advice(address))[-1] == f"portal={PORTAL}/x;touch$IFS/tmp/p;"
+
+
 def test_a_page_of_dkan() -> None:
     item = read(DKAN, f"{PORTAL}/dataset/street-trees")
     assert (item.title, plain(item.description), item.publisher.name) == (
@@ -314,4 +353,5 @@ def test_a_part_of_an_address_is_decoded() -> None:
         "keywords = { css = 'a', attr = 'href', regex = 'tags=([^&]+)', decode = true }\n"
     )
     html = "<h1>A</h1><a href='?tags=R+%26+D'>R...</a><a href='?tags=C%2B%2B&x=1'>C</a><a href='?q=x'>x</a>"
-    assert document(Page(html, PORTAL), rules)["fields"]["keywords"]["value"] == ["R & D", "C++"]
+    html += "<a href='?tags=%CB%E5%F1'>Лес</a><a href='?tags=a%00b'>ab</a>"
+    assert document(Page(html, PORTAL), rules)["fields"]["keywords"]["value"] == ["R & D", "C++", "Лес", "ab"]

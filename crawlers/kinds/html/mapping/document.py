@@ -303,7 +303,7 @@ def _texts(page: Page, rule: Rule, found: list[Any]) -> Iterator[str]:
             written = (not rule.attr and rule.name in _ADDRESSED and _link(page, part)) or _written(page, rule, part)
             if not written and rule.name in _LINKED and not rule.attr:
                 written = _pictured(page, part)
-            for each in _matched(rule, written) if written else ():
+            for each in _matched(rule, written, part) if written else ():
                 parts = (each,) if rule.split is None else each.split(rule.split)[: MOST_VALUES + 1]
                 yield from parts if rule.split is None else filter(None, map(str.strip, parts))
 
@@ -422,15 +422,27 @@ def _is_separator(between: str | None) -> bool:
     return not between or _SEPARATORS.issuperset(between)
 
 
-def _matched(rule: Rule, written: str) -> list[str]:
-    """Return what the regular expression finds, once, or each time where there are many."""
+def _matched(rule: Rule, written: str, value: Any) -> list[str]:
+    """Return what the regular expression finds, once, or each time where there are many.
+
+    Args:
+        value: what the text was written in; its text stands in for an address that is not UTF-8.
+    """
     groups: Iterable[str | None] = (written,)
     if rule.regex is not None:
         matches = compiled(rule.regex).finditer(written[: LONGEST + 1])
         most = MOST_VALUES + 1 if rule.many else 1
         groups = (each[1] if each.re.groups else each[0] for each in islice(matches, most))
-    decoded = map(unquote_plus, map(str, filter(None, groups))) if rule.decode else groups
+    decoded = (_decoded(each, value) for each in groups if each) if rule.decode else groups
     return [found for each in decoded if (found := tidy(each or ""))]
+
+
+def _decoded(written: str, value: Any) -> str | None:
+    try:
+        found = unquote_plus(written, errors="strict")
+    except UnicodeDecodeError:
+        return None if isinstance(value, str) else _plain(value)
+    return "".join(each for each in found if each.isprintable() or each.isspace())
 
 
 def _link(page: Page, value: Any) -> str | None:
