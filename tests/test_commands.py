@@ -95,7 +95,7 @@ def test_help_says_what_the_exit_codes_are():
             2,
             ["Usage: scrapy sources add NAME [SPIDER] URL | add NAME --known PORTAL", "what add takes."],
         ),
-        ("jobs show", 1, ["scrapy jobs takes: show NAME|RUN [--json]; `scrapy jobs` lists the runs."]),
+        ("jobs show", 1, ["[--limit N] [--json]; `scrapy jobs` lists the runs."]),
         ("archive get", 1, ["scrapy archive takes: get DATASET|RESOURCE|URL [--at DATE] [-o FILE]"]),
         ("backup", 2, ["Usage: scrapy backup FOLDER [--files]", "name one new folder."]),
     ],

@@ -292,7 +292,7 @@ def test_versions_of_a_file_are_shown_and_unchanged_looks_are_not(made):
     written(made.output, "town", found)
     catch_up(made.output)
     shown = tables(get(made, addresses.dataset("town", first["dataset_id"])).text)
-    of_it = [row[1:3] for row in shown["The looks at the files of this dataset"] if row[0].startswith("file")]
+    of_it = [row[1:3] for row in shown["The looks at the files of this dataset"] if row[0].startswith("a file")]
     kept = [["2026-11-25 03:00", "unchanged"], ["2026-11-24 03:00", "kept"], ["2026-11-21 03:00", "kept"]]
     assert [row for row in of_it if row[0] >= "2026-11-21"] == kept
 

@@ -424,7 +424,7 @@ def test_what_was_given_by_its_own_address_is_gone_only_by_the_portals_word(aske
         assert (down.gone, down.errors, down.run_state.is_whole_listing) == ([], [], True)
     more = asked(known, known[-3:], lambda *_: 503)
     assert (more.gone, [kind for _, kind, _ in more.errors]) == ([], ["shrink"])
-    assert "1 of 200 datasets are no longer listed (0.5%), and the portal does not give by its" in more.errors[0][2]
+    assert "1 of 200 datasets are no longer listed (0.5%), and the portal does not answer for a" in more.errors[0][2]
     silent = asked(known, known[-2:], lambda name, _: 503 if name == known[-1] else 404 if name == known[-2] else 200)
     assert (silent.gone, silent.errors) == ([(known[-2], "not found")], []), "of the last one, it says nothing"
     last = asked(known, known[-1:], lambda name, _: 404 if name == known[-1] else 200)

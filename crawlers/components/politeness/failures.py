@@ -54,7 +54,7 @@ _WORDS = {
     "max redirections reached": "its redirects have no end, or more than REDIRECT_MAX_TIMES steps",
     "ParseError": "what came is not HTTP",
     "ConnectionLost": "the host broke it off",
-    "ConnectionDone": "the host closed it before its answer was whole",
+    "ConnectionDone": "",
     "_DataLoss": "",
 }
 """What Scrapy's words and Twisted's reasons mean."""
