@@ -161,9 +161,14 @@ def test_standard_output(site, run, values):
 def test_a_saved_page(run, values, tmp_path):
     path = tmp_path / "saved.html"
     path.write_text("<!-- saved from url=(0031)https://data.example.org/datasets/a -->" + DL.render(record(0, "en")))
-    ran = run("learn", path, *values)
-    assert loads(ran.stdout).start == ("https://data.example.org/",)
-    path.write_bytes("<meta charset=latin1><h1>Δέντρα δρόμων</h1>".encode("iso-8859-7"))
+    ran = run("learn", path, *values, "--browser")
+    assert (loads(ran.stdout).start, *loads(ran.stdout).browser) == (("https://data.example.org/",),)
+    assert "browser has loaded" not in ran.stderr
+    path.write_bytes(
+        "<link rel=canonical href='https://a:b@data.example.org/'><meta charset=latin1><h1>Δέντρα δρόμων</h1>".encode(
+            "iso-8859-7"
+        )
+    )
     ran = run("learn", path, "--encoding", "iso-8859-7")
     assert loads(ran.stdout).encoding == "iso-8859-7"
     assert "Δέντρα δρόμων" in ran.stderr
@@ -205,6 +210,9 @@ def test_a_file_is_overwritten_by_force_only(site, run, values, tmp_path):
         ("/datasets/ds-1000", ["--value", "license=MIT"], "'MIT' is not on"),
         ("/datasets/ds-1000", ["--label", "license=Lisence"], "The nearest labels there: License"),
         ("/datasets/ds-1000", ["--value", "resource.url=https://a.org/x.csv"], "is not on"),
+        ("/datasets/ds-1000", ["--label", "resource.url=CSV"], "labels are of datasets"),
+        ("/datasets/ds-1000", ["--label", "license=A", "--label", "license=B"], "--label license is given twice"),
+        ("/datasets/ds-1000", ["--value", "license=MIT", "--without", "license"], "--without license contradicts"),
         ("/app", [], "/app is empty"),
         ("/app", ["--value", "title=x"], 'it may need browser = "datasets"'),
         ("/gone", [], "/gone is not available: HTTP 404 Not Found."),

@@ -13,7 +13,8 @@ from crawlers.kinds.html.mapping.document import document
 from crawlers.kinds.html.rules import loads
 from crawlers.kinds.html.totals import total as total_of
 from crawlers.operate.learn import LearnError, ListingError, Sample, confirmed, learn, listing, turned
-from crawlers.operate.learn.report import report
+from crawlers.operate.learn.candidates import Learned
+from crawlers.operate.learn.report import options_of, report
 from crawlers.operate.learn.selectors import stability
 from crawlers.operate.learn.toml import toml
 from crawlers.records.html_page import Page
@@ -465,19 +466,34 @@ def test_a_field_that_other_pages_lack_is_left_out_and_named():
     lines = report(result, pages, loads(toml(result)))
     at = next(number for number, line in enumerate(lines) if line.startswith("version "))
     assert lines[at].split(None, 1)[1] == "-    left out: label Version; found on 1 of 2 other pages, not on 3"
-    assert lines[at + 2].split(None, 1)[1] == "--value version=1 keeps it"
+    assert lines[at + 2].split(None, 1)[1] == "--label version=Version keeps it"
     assert "version" in tables(*pages, values={"version": ["1"]})
 
 
 def test_the_report_says_what_corrects_a_field():
-    page = sample("<title>Rivers | Town</title><h1>Rivers</h1><h2>Rivers of Town</h2><p>Licence: MIT</p>")
+    page = sample(
+        "<title>Rivers | Town</title><h1>Rivers</h1><h2>Rivers of Town</h2><p>Licence: MIT</p><p>Terms of use: A B</p>"
+    )
     result = learn([page], {}, {})
     lines = report(result, [page], loads(toml(result)))
     assert [line.partition(">")[2].strip() for line in lines if line.strip().startswith(">")] == [
-        "if wrong: --value title='Rivers of Town' or --without title",
-        "if wrong: --value license=TEXT or --without license",
+        "if wrong: --value title=TEXT or --without title",
+        "if wrong: --label license='Terms of use' or --without license",
         "--value FIELD=TEXT adds what the page shows, --label FIELD=LABEL what is beside a label",
     ]
+
+
+@pytest.mark.parametrize(
+    ("name", "given", "options"),
+    [
+        ("title", ["a b"], "--value title='a b'"),
+        ("themes", ["A", "B"], "--value themes=A --value themes=B"),
+        ("description", ["ab " * 50], f"--value description='{('ab ' * 50)[:69]}…'"),
+        ("themes", ["A", "ab " * 50], "--value themes=TEXT"),
+    ],
+)
+def test_options_that_give_a_rule(name, given, options):
+    assert options_of(Learned(name, {"css": "p"}, "tag", [given], 0.9)) == options
 
 
 COLUMNS = "<table><tr><th>Field</th><th>{}</th></tr><tr><th>When</th><td>12.03.2020</td></tr></table>"
@@ -601,8 +617,13 @@ def test_a_listing_without_links():
         listing(sample("<p>nothing</p>", LIST), [])
     with pytest.raises(CrawlersError, match='browser = "listing"'):
         listing(sample("<div></div><script>x()</script>", LIST), [])
+    unseen = ["<noscript><iframe src='/a'></iframe></noscript>", "<p hidden><iframe src='/a'></iframe></p>"]
+    unseen += [
+        f"<iframe src='/a' {size}></iframe>" for size in ("width=0", "style='height: 1px'", "style='display:none'")
+    ]
+    other = "<iframe></iframe><iframe src='//video.example.org/'></iframe>"
     with pytest.raises(ListingError, match=r"in its frame, try --list https://data\.example\.org/inner"):
-        listing(sample("<iframe></iframe><iframe src='/inner'></iframe>", LIST), [])
+        listing(sample(f"{''.join(unseen)}{other}<iframe src='/inner'></iframe>", LIST), [])
     with pytest.raises(ListingError, match="in the shadow root of <town-list>"):
         listing(sample("<town-head>Data</town-head><town-list></town-list>", LIST), [])
 

@@ -93,6 +93,14 @@ def test_types_of_columns_are_no_values() -> None:
     assert item.identifier in (None, "1")
 
 
+def test_the_head_of_the_next_column_is_no_value() -> None:
+    head = (
+        "<div class=thead><div>Publisher</div><div>Licence</div></div><div class=tr><div>Town</div><div>MIT</div></div>"
+    )
+    item = taught(f"<h1>Rivers</h1>{head}")
+    assert (item.publisher, item.license) == (None, None)
+
+
 def test_dublin_core_and_opengraph_of_the_head() -> None:
     item = taught(META)
     assert (item.title, item.publisher and item.publisher.name) == ("River levels", "Water office")
@@ -111,6 +119,11 @@ def test_dublin_core_and_opengraph_of_the_head() -> None:
         ("<title>Town</title><meta property='og:title' content='Rivers :: Town'>", "<h1>Welcome</h1>", "Rivers"),
         ("<title>Rivers</title>", "<footer><h1>Riv</h1></footer><h2>Rivers</h2>", "Rivers"),
         ("", "<h1>Rivers</h1>", "Rivers"),
+        (
+            "",
+            "<h1>Rivers</h1><a href='http://[bad/a.csv'>CSV</a><li><a href='http://[bad/b.csv' download>CSV</a>",
+            "Rivers",
+        ),
     ],
 )
 def test_a_title(head: str, body: str, expected: str) -> None:

@@ -143,6 +143,8 @@ def test_what_the_user_has_seen_corrects_the_software() -> None:
     given = described(4)
     sample = Sample(Page(CKAN(VERSIONS[-1]).dataset(given), f"{PORTAL}/dataset/{given['name']}"))
     result = learn([sample], {"publisher": ["Ann Öz"]}, {}, ["keywords"])
+    assert all(one.certainty.endswith("%") == any(one.given) for one in result.fields)
+    assert "# shipped, not seen here" in toml(result)
     item = dataset(document(sample.page, loads(toml(result))), source="s", id="1")
     assert (item.publisher.name, item.keywords) == ("Ann Öz", [])
     assert (plain(item.title), len(item.resources)) == (plain(given["title"]), 4)
@@ -324,10 +326,10 @@ def test_a_service_has_an_api_and_no_rules(html: str, command: str) -> None:
     page = Page(f"<head>{html}</head><h1>Rivers</h1><dl><dt>License<dd>CC BY 4.0</dl>", f"{PORTAL}/datasets/rivers")
     result = learn([Sample(page)], {}, {})
     assert {field.name for field in result.fields} == {"title", "license"}
-    rules = loads(toml(result))
-    assert any(
-        f"scrapy crawl api {command} -a portal={PORTAL}" in line for line in report(result, [Sample(page)], rules)
-    )
+    rules, advice = loads(toml(result)), f"scrapy crawl api {command} -a portal="
+    saved = Sample(Page("<h1>A</h1>", "https://example.org/a.html"))
+    for sample, portal in ((Sample(page), PORTAL), (saved, "ADDRESS")):
+        assert any(line.endswith(advice + portal) for line in report(result, [sample], rules))
 
 
 def test_what_links_to_software_is_not_of_it() -> None:

@@ -163,6 +163,11 @@ class Learned:
         return selector(self.table)
 
     @property
+    def certainty(self) -> str:
+        """How sure it is, as text; a rule of known software may have found nothing."""
+        return f"{round(100 * self.sure)} %" if any(self.given) else "shipped, not seen here"
+
+    @property
     def value(self) -> str | Table | list[str | Table]:
         """The rule in its shortest form: a CSS selector alone is a text."""
         first = self.table["css"] if set(self.table) == {"css"} else self.table

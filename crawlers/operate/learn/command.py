@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from crawlers.kinds.html.rules import loads
 from crawlers.operate.learn import LearnError, Listing, Result, Sample, check_names, confirmed, learn, listing, turned
 from crawlers.operate.learn.report import report
+from crawlers.operate.learn.result import ALL_FILES
 from crawlers.operate.learn.toml import toml
 from crawlers.operate.pages import Turn, is_address, pages
 
@@ -35,9 +36,10 @@ def learn_rules(command: ScrapyCommand, address: str, opts: argparse.Namespace) 
     Raises:
         LearnError: the rules can't be learned or written.
     """
-    values = _fields(opts.value, "--value")
-    labels = {name: texts[-1] for name, texts in _fields(opts.label, "--label").items()}
-    check_names([*values, *labels], opts.without)
+    values, named = _fields(opts.value, "--value"), _fields(opts.label, "--label")
+    check_names([*values, *named], opts.without)
+    _check_options(values, named, opts.without)
+    labels = {name: texts[0] for name, texts in named.items()}
     output = _output(opts)
     asked = [address, *opts.more]
     looked = _ListingPages(asked, opts.listing)
@@ -46,7 +48,7 @@ def learn_rules(command: ScrapyCommand, address: str, opts: argparse.Namespace) 
     emptied: set[str] = set()
     found = pages(command, every, then=looked.further, in_browser=in_browser, encoding=opts.encoding, emptied=emptied)
     samples = [Sample(found[one]) for one in dict.fromkeys(asked)]
-    listing_, where = looked.listing(found), _where(opts, asked, emptied)
+    listing_, where = looked.listing(found), _where(opts.listing, asked, {*in_browser, *emptied})
     result = learn(samples, values, labels, opts.without)
     result = replace(result, listing=listing_, browser=where, encoding=opts.encoding)
     _check_found(result, samples[0], is_final="datasets" in where)
@@ -59,12 +61,13 @@ _LATE, _SCROLLED = "the listing later", "the listing after scrolling"
 _WAIT = "await new Promise(done => setTimeout(done, 3000))"  # milliseconds in which a button may come
 
 
-def _where(opts: argparse.Namespace, asked: list[str], emptied: set[str]) -> tuple[Where, ...]:
-    """Return which pages scripts fill, as `browser` of the rules has them."""
-    found: dict[Where, bool] = {
-        "listing": opts.listing in emptied or bool(opts.browser and opts.listing),
-        "datasets": opts.browser or any(one in emptied for one in asked),
-    }
+def _where(listing_: str | None, asked: list[str], loaded: set[str]) -> tuple[Where, ...]:
+    """Return which pages scripts fill, as `browser` of the rules has them.
+
+    Args:
+        loaded: the addresses that a browser has loaded; it loads no saved file.
+    """
+    found: dict[Where, bool] = {"listing": listing_ in loaded, "datasets": not loaded.isdisjoint(asked)}
     return tuple(name for name, is_so in found.items() if is_so)
 
 
@@ -84,7 +87,7 @@ class _ListingPages:
         """Return the second page; where there is none, what a browser shows later, and after scrolling."""
         if self.address is None:
             return []
-        known = [one for text in self.asked for one in (found[text].url, text)]
+        known = list(dict.fromkeys(one for text in self.asked for one in (found[text].url, text)))
         is_shown = self.address in in_browser
         self.first = listing(Sample(found[self.address]), known, in_browser=is_shown)
         following = self.first.pager.following
@@ -120,6 +123,25 @@ def _fields(given: list[str], option: str) -> dict[str, list[str]]:
             raise LearnError(f'{option} {text!r} is not FIELD=TEXT, such as {option} title="Street trees".')
         found[name.strip()].append(value.strip())
     return found
+
+
+def _check_options(values: dict[str, list[str]], labels: dict[str, list[str]], without: list[str]) -> None:
+    """
+    Raises:
+        LearnError: options contradict each other, or name a label of a file.
+    """
+    of_files = {name for name in values if name.startswith("resource.")}
+    for name in labels:
+        if name.startswith("resource."):
+            raise LearnError(
+                f"--label {name}: labels are of datasets; say what is seen of one file by --value {name}=TEXT."
+            )
+    for name in without:
+        if name in values or name in labels or (name == ALL_FILES and of_files):
+            raise LearnError(f"--without {name} contradicts --value or --label of the same: give one of them.")
+    for option, given in (("--label", labels), ("--value", {name: values[name] for name in of_files})):
+        if twice := next((name for name, texts in given.items() if len(texts) > 1), None):
+            raise LearnError(f"{option} {twice} is given twice: it takes one text.")
 
 
 def _output(opts: argparse.Namespace) -> Path | None:

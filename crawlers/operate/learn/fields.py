@@ -7,6 +7,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from crawlers.kinds.html.mapping.confidence import OUTSIDE, is_outside
+from crawlers.kinds.html.mapping.vocabulary import fields as labels
+from crawlers.kinds.html.mapping.vocabulary import key
 from crawlers.kinds.html.rules import MANY
 from crawlers.operate.learn import labelled, selectors
 from crawlers.operate.learn.candidates import Candidate, Learned
@@ -278,6 +280,8 @@ def _stray(trial: Trial, wanted: Wanted, candidate: Candidate, number: int) -> s
 def is_plausible(name: str, given: list[str], language: str | None) -> bool:
     """Return whether a text may be a value of the field."""
     if not any(map(str.isalnum, "".join(given))) or all(each.casefold() in _TYPES for each in given):
+        return False
+    if all(key(each) in labels() for each in given):  # the head of the next column
         return False
     if name in DATES:
         return is_date(given[0], language)

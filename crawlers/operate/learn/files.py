@@ -369,7 +369,7 @@ def _seen(sample: Sample, link: Any, others: list[Any], told: Seen) -> Iterator[
     row = _row(sample, link, others)
     if row is not None:
         inside = set(row.iter())
-        known = {"title": _title_of(sample, row), "format": _format_of(row, link)}
+        known = {"title": _title_of(sample, row), "format": _format_of(sample, row, link)}
         shown: Seen = {name: [place] for name, place in known.items() if place} | told
         if all(any(place.element in inside for place in places) for places in told.values()):
             yield url | shown
@@ -435,9 +435,9 @@ def _is_title(shown: str) -> bool:
     )
 
 
-def _format_of(row: Any, link: Any) -> Place | None:
+def _format_of(sample: Sample, row: Any, link: Any) -> Place | None:
     """Return where the row has a word that is a format, that of the address first."""
-    ending = urlsplit(link.get("href")).path.rpartition(".")[2].casefold()
+    ending = urlsplit(sample.page.absolute(link.get("href")) or "").path.rpartition(".")[2].casefold()
     shown = [(each, own) for each in row.iter() if isinstance(each.tag, str) and (own := text(each)) and len(each) < 3]
     exact = [Place(each, own) for each, own in shown if len(own) <= 20 and eu_file_type(own) is not None]
     within = [

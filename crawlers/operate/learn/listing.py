@@ -21,6 +21,7 @@ from crawlers.kinds.html.software import known as known_software
 from crawlers.kinds.html.totals import counts, number
 from crawlers.operate.learn import selectors
 from crawlers.operate.learn.texts import escaped
+from crawlers.records.addresses import host
 from crawlers.records.html_page import has_text, text
 
 if TYPE_CHECKING:
@@ -396,12 +397,28 @@ def _shipped(sample: Sample) -> Links | None:
 
 def _elsewhere(sample: Sample) -> str:
     """Return where the list may be, as the end of a sentence."""
-    frames = (sample.page.absolute(each.get("src")) for each in sample.css("iframe[src], frame[src]")[:_MOST_BUTTONS])
-    if frame := next(filter(None, frames), None):
+    shown = (each for each in sample.css("iframe[src], frame[src]")[:_MOST_BUTTONS] if not _is_unseen(each))
+    frames = list(filter(None, (sample.page.absolute(each.get("src")) for each in shown)))
+    if frame := min(frames, key=lambda each: host(each) != host(sample.address), default=None):
         return f": they may be in its frame, try --list {frame}"
     if root := next((each.tag for each in sample.elements if _has_shadow(each)), None):
         return f": they may be in the shadow root of <{root}>, which can't be read; look for what its script requests"
     return ': it is empty until scripts have run, and may need browser = "listing"' if sample.looks_empty else ""
+
+
+_HIDDEN = re.compile(r"display:\s*none|visibility:\s*hidden", re.IGNORECASE)
+_NO_SIZE = re.compile(r"(?:^|[;\s])(?:width|height):\s*[01](?:px)?\s*(?:;|!|$)", re.IGNORECASE)
+
+
+def _is_unseen(frame: Any) -> bool:
+    """Return whether a frame is hidden, has no size, or is for browsers without scripts: such count visitors."""
+    around = [frame, *frame.iterancestors()]
+    if any(
+        each.tag == "noscript" or "hidden" in each.attrib or _HIDDEN.search(each.get("style", "")) for each in around
+    ):
+        return True
+    sizes = {frame.get(each, "").strip().removesuffix("px") for each in ("width", "height")}
+    return not sizes.isdisjoint(("0", "1")) or _NO_SIZE.search(frame.get("style", "")) is not None
 
 
 def _has_shadow(element: Any) -> bool:

@@ -6,9 +6,10 @@ from shlex import quote
 from typing import TYPE_CHECKING, Any
 
 from crawlers.kinds.html.mapping import document
-from crawlers.kinds.html.rules import RESOURCE_FIELDS
+from crawlers.kinds.html.rules import MANY, RESOURCE_FIELDS
 from crawlers.operate.learn.candidates import selector, texts
-from crawlers.operate.learn.texts import shortened
+from crawlers.operate.learn.sample import is_made_up
+from crawlers.operate.learn.texts import DATES, shortened
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -45,7 +46,9 @@ def _head(result: Result, samples: list[Sample]) -> Iterator[str]:
     if samples[0].looks_empty:
         yield 'The page shows next to nothing before its scripts have run: it may need browser = "datasets".'
     if result.software:
-        yield result.software.advice(samples[0].address)
+        address = samples[0].address
+        advice = result.software.advice(address)
+        yield advice.replace(result.software.portal(address), "ADDRESS") if is_made_up(address) else advice
     if len(samples) == 1:
         yield "One page was seen: nothing bears the rules out. --more URL names further ones."
     if result.structured:
@@ -61,7 +64,7 @@ def _fields(result: Result, documents: list[dict[str, Any]]) -> Iterator[str]:
     for rule in result.left_out:
         yield f"{rule.name:<15}   -    left out: {_way(rule.table)}{_found_on(rule)}"
         yield f"{'':>15}   1    {shortened(' | '.join(rule.given[0]), _MOST)}"
-        yield f"{'':>15}   >    {_option('--value', rule.name, rule.given[0][0])} keeps it"
+        yield f"{'':>15}   >    {options_of(rule)} keeps it"
     known = {rule.name for rule in (*result.fields, *result.left_out)}
     if missing := [name for name in _USUAL if name not in known]:
         yield f"{'not found':<15}        {', '.join(missing)}"
@@ -69,7 +72,7 @@ def _fields(result: Result, documents: list[dict[str, Any]]) -> Iterator[str]:
 
 
 def _field(rule: Learned, entries: list[dict[str, Any]]) -> Iterator[str]:
-    yield f"{rule.name:<15} {round(100 * rule.sure):>3} %  {_way(rule.table)}{_found_on(rule)}"
+    yield f"{rule.name:<15} {rule.certainty:>5}  {_way(rule.table)}{_found_on(rule)}"
     for number, entry in enumerate(entries, 1):
         given = texts(entry.get("value"))
         yield f"{'':>15} {number:>3}    {shortened(' | '.join(given), _MOST) if given else '-'}"
@@ -93,15 +96,25 @@ def _way(table: Table) -> str:
     return shortened(", ".join([selector(table), *more]), 300)
 
 
-def _correction(rule: Learned, others: Sequence[str]) -> str:
+def _correction(rule: Learned, others: Sequence[Learned]) -> str:
     """Return the options that correct a field that the page says by itself."""
-    other = _option("--value", rule.name, others[0]) if others else f"--value {rule.name}=TEXT"
-    return f"if wrong: {other} or --without {rule.name}"
+    return f"if wrong: {options_of(others[0]) if others else f'--value {rule.name}=TEXT'} or --without {rule.name}"
 
 
-def _option(option: str, name: str, text: str) -> str:
-    """Return an option as a shell takes it; a long text may be cut."""
-    return f"{option} {name}={quote(shortened(text, _MOST))}"
+def options_of(rule: Learned) -> str:
+    """Return the options that give a rule, as a shell takes them; TEXT stands for what can't be printed whole."""
+    if "label" in rule.table and "attr" not in rule.table:
+        return f"--label {rule.name}={quote(rule.table['label'])}"
+    given = rule.given[0]
+    may_begin = len(given) == 1 and rule.name not in (
+        *MANY,
+        *DATES,
+    )  # `Wanted.gives` takes the beginning of such a text
+    shown = [(text, shortened(text, _MOST)) for text in given]
+    is_whole = all(short == " ".join(text.split()) or (may_begin and short.endswith("…")) for text, short in shown)
+    return " ".join(
+        f"--value {rule.name}={quote(short) if is_whole else 'TEXT'}" for _, short in shown[: None if is_whole else 1]
+    )
 
 
 def _files(files: Files | None) -> Iterator[str]:

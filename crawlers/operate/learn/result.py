@@ -52,7 +52,7 @@ class Result:
         structured: the sample's kinds of structured data, as text.
         said: the fields that the user has named; the others are what the pages say by themselves.
         left_out: fields that were found on too few of the further pages.
-        others: further texts of the page that may be a field's value, by the field.
+        others: further rules that give another value of a field and are as sure, by the field.
         warnings: what could not be learned, a sentence each.
         encoding: of the pages, where the user has named it.
         browser: which pages scripts fill.
@@ -66,7 +66,7 @@ class Result:
     structured: tuple[str, ...] = ()
     said: frozenset[str] = frozenset()
     left_out: tuple[Learned, ...] = ()
-    others: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    others: Mapping[str, Sequence[Learned]] = field(default_factory=dict)
     encoding: str | None = None
     warnings: tuple[str, ...] = ()
     browser: tuple[Where, ...] = ()

@@ -202,7 +202,7 @@ def origin(body: bytes, name: str, base: str = _NOWHERE) -> str:
     for pattern in _SAYS:
         found = pattern.search(head)
         address = absolute(found[1], base) if found else None
-        if address:
+        if address and "@" not in urlsplit(address).netloc:  # rules take none with a password
             return address
     return urljoin(base, quote(name))
 

@@ -79,12 +79,12 @@ class Unaided:
     Args:
         fields: the rules that hold on the further pages, too.
         left_out: those that do not: found on too few of them.
-        others: further texts of the page that may be a field's value, by the field.
+        others: further rules that give another value of a field and are as sure, by the field.
     """
 
     fields: tuple[Learned, ...]
     left_out: tuple[Learned, ...]
-    others: dict[str, list[str]]
+    others: dict[str, list[Learned]]
 
 
 def unaided(trial: Trial, found: Files | None, names: Collection[str] = FIELDS) -> Unaided:
@@ -95,7 +95,8 @@ def unaided(trial: Trial, found: Files | None, names: Collection[str] = FIELDS) 
         names: the fields to look for.
     """
     signs = _Signs(trial.samples[0], found)
-    kept, left_out, others = [], [], {}
+    kept, left_out = [], []
+    others: dict[str, list[Learned]] = {}
     for name in names:
         sights = list(islice(signs.of(name), 6))
         made = [each for sight in sights if (each := _rule(trial, name, sight))]
@@ -103,9 +104,10 @@ def unaided(trial: Trial, found: Files | None, names: Collection[str] = FIELDS) 
         best = next((each for each in good if each.sure >= _SURE), next(iter(good), None))
         if best:
             kept.append(best)
-            shown = [", ".join(sight.values) for sight in sights]
-            taken = set(map(normal, best.given[0])) | {normal(", ".join(best.given[0]))}
-            others[name] = [each for each in dict.fromkeys(shown) if normal(each) not in taken]
+            taken = _letters("".join(best.given[0]))
+            others[name] = [
+                each for each in good if each.sure >= best.sure and _letters("".join(each.given[0])) not in taken
+            ]
         elif made:
             left_out.append(made[0])
     return Unaided(tuple(kept), tuple(left_out), others)
@@ -349,8 +351,8 @@ class Headings:
             normal(text(each))
             for each in sample.css("nav a, header a, [class*='nav'] a, [class*='breadcrumb'] a")[:_MOST]
         }
-        links = (each.get("href") for each in sample.css("a[href]")[: 4 * _MOST])
-        self.addresses = [_letters("".join(urlsplit(each)[2:4])) for each in (sample.address, *links)]
+        links = (sample.page.absolute(each.get("href")) for each in sample.css("a[href]")[: 4 * _MOST])
+        self.addresses = [_letters("".join(urlsplit(each)[2:4])) for each in (sample.address, *filter(None, links))]
 
     @cached_property
     def ranked(self) -> list[tuple[float, Any]]:

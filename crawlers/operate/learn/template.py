@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 BY = "template"
 """What its rules are found by."""
 
-_ABSENT = 0.9
 _LINKED = 0.97
 
 
@@ -71,12 +70,11 @@ class Template:
             return None
         entries = [each["fields"].get(name) for each in self._documents]
         given = [texts(each["value"]) if each else [] for each in entries]
-        sure = min((each["confidence"] for each in entries if each), default=_ABSENT)
-        why = () if any(given) else ("no sample page has it",)
+        sure = min((each["confidence"] for each in entries if each), default=0.0)
         first, *further = written if isinstance(written, list) else [written]
         table = {"css": first} if isinstance(first, str) else first
         held = tuple(number for number, shown in enumerate(given[1:], 2) if shown)
-        return Learned(name, table, BY, given, sure, why, held, tuple(further))
+        return Learned(name, table, BY, given, sure, (), held, tuple(further))
 
     @property
     def files(self) -> Files | None:

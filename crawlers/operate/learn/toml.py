@@ -119,7 +119,7 @@ def _no_listing(file: TOMLDocument, result: Result) -> None:
 def _fields(fields: tuple[Learned, ...]) -> Table:
     table = tomlkit.table()
     for name in fields:
-        table.add(name.name, _commented(name.value, _percent(name.sure), name.why))
+        table.add(name.name, _commented(name.value, name.certainty, name.why))
     return table
 
 
