@@ -188,12 +188,14 @@ def test_an_address_is_requested_as_it_stands(url, asked):
 
 def test_what_a_browser_gets_is_kept_and_each_reason_is_a_sentence(archives, files, tmp_path):
     """One crawl over what browsers do, and what catalogues give; then what publishers are told."""
-    files.answers["/loop.csv"] = lambda _: Reply(HTML, headers=[*PAGE, ("Refresh", "0;url=/loop.csv")])
+    looping, later = ([*PAGE, ("Refresh", text)] for text in ("0;url=/loop.csv", "1800; url=/never.html"))
+    files.answers["/loop.csv"] = lambda _: Reply(HTML, headers=looping)
+    files.answers["/later.csv"] = lambda _: Reply(b"<!doctype html><a href='/ok.csv?later'>CSV</a>", headers=later)
     foreign = "/cookie.csv?to=" + files.url("/cookie.csv", 1)
     kept = ["/cookie.csv", foreign, "/refresh.csv", "/x/../ok.csv", "/ok.csv?b", "/ok.csv?b=", "/ok.csv?" + "x" * 7_900]
     kept += ["/no-gzip.csv", "/wms-lower?service=WMS"]
     status = dict.fromkeys(("www.example.org/a.csv", "N/A", "http://a b.org/", "http://a.org,b.org/"), 10)
-    status |= dict.fromkeys(ERRORS, 12) | {"/loop.csv": 21, "/refresh.csv?to=http://169.254.169.254/": 21}
+    status |= dict.fromkeys(ERRORS, 12) | {"/loop.csv": 21, "/later.csv": 21, "/refresh.csv?to=http://169.254.169.254/": 21}
     with served(tmp_path, body=CSV) as secure, served(tmp_path, "127.0.0.2", CSV) as refused:
         unknown = ["/garbage.csv", "/closes.csv", "http://127.0.0.1:1/x", refused]
         again = f"{secure}/again.csv"  # over the same connection
@@ -220,6 +222,7 @@ def test_what_a_browser_gets_is_kept_and_each_reason_is_a_sentence(archives, fil
     assert [one.headers.get("cookie") for one in files.log if one.host == "127.0.0.2"] == [None, "seen=1"]
     asked = Counter(one.path for one in archives.asked())
     assert [asked[path] for path in ("/ok.csv", "/ok.csv?b", "/ok.csv?b=", "/x/../ok.csv")] == [1, 1, 1, 0]
+    assert [asked[path] for path in ("/loop.csv", "/ok.csv?later", "/never.html")] == [1, 1, 0]
     told = scrapy("report", "-o", str(tmp_path / "x.html"), *options(archives.output, archives.settings))
     assert told.returncode == 0, told.stderr
     (told_csv,) = tmp_path.glob("*.broken-links.csv")
@@ -471,8 +474,9 @@ def test_our_own_failures_are_not_the_files():
     broken = look("timeout")
     findings.settle(broken, None, NOW, 7)
     ours = capture(state="failed_here", error="disk")
-    offline = look("dns", is_online=False)
-    for now in (ours, offline, look("blocked")):
+    offline = [look(kind, is_online=False) for kind in ("dns", "timeout")]
+    assert look("connection", is_online=False).error == "connection"
+    for now in (ours, *offline, look("blocked")):
         findings.settle(now, broken, NOW + timedelta(days=9), 7)
         assert (now.failure_count, now.first_failure, now.state == "broken") == (1, broken.time, False)
 

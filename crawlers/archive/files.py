@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Any
 
+from scrapy.exceptions import DownloadConnectionRefusedError
 from scrapy.spidermiddlewares.httperror import HttpError
 
 from crawlers.archive import findings
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 
 
 _ACCEPTED = 202
+_ANSWERS = (UntrustedCertificate, DownloadConnectionRefusedError)  # failures that a host has answered with
 
 
 class Files:
@@ -104,7 +106,7 @@ class Files:
     def failed(self, failure: Failure) -> Iterator[Request | Capture]:
         """Yield another request for a file, if there is another way, or its captures; an errback."""
         request, status = failures.request(failure), failures.status(failure)
-        self.spider.is_online = self.spider.is_online or status is not None
+        self.spider.is_online |= status is not None or isinstance(failure.value, _ANSWERS)
         asked: Asked = request.cb_kwargs["asked"]
         error = failures.from_failure(failure)
         another = self.spider.requests.another(request, asked, error.kind, status)

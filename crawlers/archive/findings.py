@@ -91,7 +91,7 @@ def cause(kind: str, http_status: int | None, *, is_online: bool, reason: str = 
     """
     if kind == "http":
         return "refused" if http_status is not None and (http_status >= 500 or http_status in _REFUSED) else "denied"
-    if kind in ("dns", "connection") and not is_online:
+    if kind in ("dns", "timeout") and not is_online:  # what else fails, fails at a host
         return "offline"
     if kind == "robots" and "is unreachable" in reason:
         return "robots_unreachable"

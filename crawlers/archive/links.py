@@ -28,7 +28,9 @@ _XPATH = (
     " or self::object and @data]"
 )
 _REFRESH = "//meta[@http-equiv and @content]"
-REFRESHED = re.compile(r"\s*[\d.]{1,9}\s*[;,]\s*(?:url\s*=\s*)?[\"']?([^\"'\s]+)", re.IGNORECASE)
+_REFRESHED = re.compile(
+    r"""\s*(\d{0,9})[\d.]{0,9}\s*[;,]\s*(?:url\s*=\s*)?(?:"([^"]*)"|'([^']*)'|(\S.*))""", re.IGNORECASE | re.DOTALL
+)
 _MENUS = frozenset(("nav", "footer", "header", "aside"))
 _MENU = re.compile(
     r"(?:^|[\s_-])(?:nav|navbar|navigation|menu|footer|header|sidebar|breadcrumbs?|cookie)(?:$|[\s_-])", re.IGNORECASE
@@ -88,10 +90,20 @@ def _links(page: Page) -> Iterator[Link]:
             in_menu = _table()["navigation"] if _is_in_a_menu(element) else 0
             yield Link(address, _text(element), max(score + in_menu, 0))
     for element in page.find(_REFRESH, limit=5):
-        found = REFRESHED.match(element.get("content")[:_LONGEST])
+        found = refreshed(element.get("content"))
         address = page.absolute(found[1]) if found else None
         if address:
             yield Link(address, "", _table()["least"] + _of_address(address))
+
+
+def refreshed(text: str) -> tuple[int, str] | None:
+    """Return the seconds after which a Refresh leads elsewhere, and where: the HTML standard, 4.2.5.3.
+
+    >>> refreshed("0.5; URL='/a b.csv' "), refreshed("1800,/login"), refreshed("5")
+    ((0, '/a b.csv'), (1800, '/login'), None)
+    """
+    found = _REFRESHED.match(text[:_LONGEST])
+    return (int(found[1] or 0), (found[2] or found[3] or found[4] or "").strip()) if found else None
 
 
 def _score(element: Any, address: str) -> int:

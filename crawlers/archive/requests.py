@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from scrapy import Request
+from w3lib.url import canonicalize_url
 
 from crawlers.archive import cookies
 from crawlers.archive.download import UNTRUSTED
-from crawlers.archive.links import REFRESHED
+from crawlers.archive.links import refreshed
 from crawlers.archive.looks import Asked, header, subjects_of
 from crawlers.archive.services import service
 from crawlers.archive.stated import ADDRESS
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from crawlers.items import Capture
 
 _HEADERS = {"Accept": "*/*", "Accept-Encoding": "identity"}
-_LONGEST = 8192  # characters of a header
+_LONGEST_DELAY = 10  # seconds of a Refresh; later, the page itself is what is to be seen
 
 
 class Requests:
@@ -51,9 +52,14 @@ class Requests:
         return self.make(url, asked, self.spider.files.parse, headers=self._conditions(asked), after=after)
 
     def refreshed(self, response: Response, asked: Asked) -> Request | None:
-        """Return the request that a header Refresh of a page asks for, as one more redirect; ``None`` for none."""
-        found = REFRESHED.match((header(response, "Refresh") or "")[:_LONGEST])
-        url = absolute(found[1], response.url) if found else None
+        """Return the request that a header Refresh of a page asks for, as one more redirect; ``None`` for none.
+
+        A page that asks for itself does so for ever, unless it has just set a cookie.
+        """
+        found = refreshed(header(response, "Refresh") or "")
+        url = absolute(found[1], response.url) if found and found[0] <= _LONGEST_DELAY else None
+        if url and canonicalize_url(url) == canonicalize_url(response.url) and "Set-Cookie" not in response.headers:
+            return None
         before = response.meta.get("redirect_urls", [])
         if url is None or len(before) >= self.spider.settings.getint("REDIRECT_MAX_TIMES"):
             return None
