@@ -195,7 +195,11 @@ def test_what_a_browser_gets_is_kept_and_each_reason_is_a_sentence(archives, fil
     kept = ["/cookie.csv", foreign, "/refresh.csv", "/x/../ok.csv", "/ok.csv?b", "/ok.csv?b=", "/ok.csv?" + "x" * 7_900]
     kept += ["/no-gzip.csv", "/wms-lower?service=WMS"]
     status = dict.fromkeys(("www.example.org/a.csv", "N/A", "http://a b.org/", "http://a.org,b.org/"), 10)
-    status |= dict.fromkeys(ERRORS, 12) | {"/loop.csv": 21, "/later.csv": 21, "/refresh.csv?to=http://169.254.169.254/": 21}
+    status |= dict.fromkeys(ERRORS, 12) | {
+        "/loop.csv": 21,
+        "/later.csv": 21,
+        "/refresh.csv?to=http://169.254.169.254/": 21,
+    }
     with served(tmp_path, body=CSV) as secure, served(tmp_path, "127.0.0.2", CSV) as refused:
         unknown = ["/garbage.csv", "/closes.csv", "http://127.0.0.1:1/x", refused]
         again = f"{secure}/again.csv"  # over the same connection

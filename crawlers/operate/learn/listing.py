@@ -493,7 +493,8 @@ def pager(sample: Sample, *, in_browser: bool = False) -> Pager:
 
     In a browser a form is posted back by its button.
     """
-    ways = (_next, _numbers, *(() if in_browser else (_postback,)), _onward, _button, _counter)
+    forms = (_button, _onward) if in_browser and _postback(sample) else (_onward, _button)
+    ways = (_next, _numbers, *(() if in_browser else (_postback,)), *forms, _counter)
     for way in ways:
         found: Pager | None = way(sample)
         if found:
