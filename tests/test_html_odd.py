@@ -284,7 +284,7 @@ title = { css = "h1", required = false }
 
 
 def test_rdf_that_is_not_dcat_is_read_as_the_rules_say(harvest):
-    """1: as they say. 2: of another page. 3: of the page, in words that they do not say. 4: the file of page 1."""
+    """1: as they say. 2: of another address. 3: of the page, in words that they do not say. 4: the file of page 1."""
     page = '<p>Sea charts <b>sea</b> <a href="/rdf/{}">RDF</a></p>'
     with Pages({"/list": links(1, 2, 3, 4)}) as site:
         for n, (file, about, type_) in {
@@ -302,12 +302,14 @@ def test_rdf_that_is_not_dcat_is_read_as_the_rules_say(harvest):
     assert judged(crawl) == ("complete", 4, [])
     lines = {line["dataset_id"]: line for line in crawl.manifest}
     documents = {n: json.loads((crawl.folder / line["metadata_file"]).read_text()) for n, line in lines.items()}
-    assert {n: line["metadata_source"] for n, line in lines.items()} == dict.fromkeys("234", "html") | {"1": "rdf+html"}
-    assert sorted(n for n, document in documents.items() if "rdf" in document) == ["1", "3"]
+    assert {n: line["metadata_source"] for n, line in lines.items()} == dict.fromkeys("34", "html") | dict.fromkeys(
+        "12", "rdf+html"
+    )
+    assert sorted(n for n, document in documents.items() if "rdf" in document) == ["1", "2", "3"]
     assert documents["3"]["rdf"]["https://a.org/ns#name"] == "Chart 3"
     told = {flaw["dataset_id"]: flaw["error"].partition(": ")[0] for flaw in crawl.flaws}
     assert told == {
-        "2": "the RDF that the page links to describes no dataset of this page",
+        "2": "the RDF of the page names another address, and is kept as its only dataset",
         "3": "the RDF of the page calls it no dataset, and is kept as it is",
         "4": "the RDF that the page links to is that of another page, too",
     }

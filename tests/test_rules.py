@@ -17,6 +17,7 @@ import pytest
 from crawlers.exceptions import RulesError
 from crawlers.kinds.dcat.rules import _EXAMPLES
 from crawlers.kinds.html.mapping import Page
+from crawlers.kinds.html.pages import rdf_link
 from crawlers.kinds.html.rules import FIELDS, MANY, RESOURCE_FIELDS, Paging, Rules, from_css, load, loads
 from tests.conftest import ROOT
 
@@ -120,6 +121,7 @@ title = "ex:name"
     ("text", "css", "link"),
     [
         ('rdf = "a.rdf"', "a.rdf", None),
+        ('rdf = ["a.rdf"]', "a.rdf", None),
         ('rdf = { css = "a.rdf", attr = "data-href" }', "a.rdf", None),
         (OWN, None, None),
         (OWN.replace("class", 'css = "a.rdf"\nclass'), "a.rdf", None),
@@ -132,6 +134,18 @@ def test_rdf(text, css, link):
     assert rdf is not None
     assert (rdf.way and rdf.way.css, rdf.link) == (css, link)
     assert (rdf.taught and rdf.taught.classes) == ({"https://a.org/ns#Chart"} if "class" in text else None)
+
+
+@pytest.mark.parametrize(
+    ("link", "address"),
+    [
+        ("/rdf?u={url}", "https://example.org/rdf?u=https%3A%2F%2Fexample.org%2Fd%3Fid%3D1%26l%3Den"),
+        ("{url}&f=rdf", "https://example.org/d?id=1&l=en&f=rdf"),
+    ],
+)
+def test_the_address_of_a_page_in_that_of_its_rdf(link, address):
+    rules = loads(f'{START}links = {{ css = "h2 a" }}\nrdf = {{ link = "{link}" }}')
+    assert rdf_link(Page("<p>A</p>", "https://example.org/d?id=1&l=en"), rules, "1") == address
 
 
 @pytest.mark.parametrize(
@@ -305,6 +319,7 @@ def test_a_file_that_is_wrong(text, told):
         ("rdf = {}", "rdf needs one of css, xpath, label and constant, and has 0."),
         ('rdf = { label = "RDF" }', 'rdf is found by css or xpath, rdf = "a.rdf": it is a link.'),
         ('rdf = { css = "a", link = "RDF" }', 'rdf is found by css or xpath, rdf = "a.rdf": it is a link.'),
+        ('rdf = { attr = "href" }', 'rdf.attr needs css or xpath: rdf = { css = "a.rdf", attr = "href" }.'),
         ("rdf = { link = 1 }", "rdf.link is neither what the link says nor an address with {id} or {url}."),
         ("rdf = { class = [] }", "rdf says no class, no field and no resource: leave it out, or write [rdf.fields]."),
         ('rdf = { class = "x" }', f"rdf.class is 'x', and must be a property or a path of them: {_EXAMPLES}."),

@@ -334,6 +334,7 @@ def test_a_service_has_an_api_and_no_rules(html: str, command: str) -> None:
 
 def test_what_links_to_software_is_not_of_it() -> None:
     links = "<a href='https://a.hub.arcgis.com/'>x</a><a href='https://socrata.com/'>Socrata</a>"
+    links += "<script src=/js/socrata.js></script><script>fetch('https://a.org/?from=socrata')</script>"
     page = f"<h1>A</h1>{links}<p>ckan udata dkan</p>"
     assert software.known(Page(page, PORTAL)) is None
 

@@ -20,7 +20,7 @@ from crawlers.kinds.dcat.answer import read
 from crawlers.kinds.dcat.page import RDFPage
 from crawlers.kinds.dcat.translation import TaughtPage
 from crawlers.kinds.html.answer import page_of
-from crawlers.kinds.html.links import canonical, chosen, has_no_id
+from crawlers.kinds.html.links import at_home, canonical, chosen, has_no_id
 from crawlers.kinds.html.links import dataset_id as identify
 from crawlers.kinds.html.mapping import dataset, document, missing
 from crawlers.kinds.html.paging import anchors, best
@@ -241,7 +241,8 @@ def rdf_link(page: Page, rules: Rules, dataset_id: str | None = None) -> str | N
         return next(filter(None, map(page.absolute, given)), None)
     if asked and asked.link:
         if "{id}" in asked.link or "{url}" in asked.link:
-            written = asked.link.replace("{url}", page.url.partition("#")[0])
+            url, is_query = page.url.partition("#")[0], "?" in asked.link.partition("{url}")[0]
+            written = asked.link.replace("{url}", quote(url, safe="") if is_query else url)
             return page.absolute(written.replace("{id}", quote(dataset_id or identify(canonical(page.url), rules))))
         found = best(anchors(page, page.root), asked.link)
         return str(found.address) if found else None
@@ -325,8 +326,9 @@ async def describe(
 ) -> None:
     """Add the RDF of the dataset that a page describes to the page's document; none if the RDF describes others.
 
-    RDF that the rules ask for may describe several datasets, and is kept if it is about the page, whatever it calls it;
-    what describes no dataset of the page is a flaw then. Other RDF of several datasets is the whole catalogue's.
+    RDF that the rules ask for may describe several datasets, and is kept if it is about the page, whatever it calls it.
+    Its only dataset is kept with a flaw if it has another address; several such are a flaw. Other RDF of several
+    datasets is the whole catalogue's.
 
     Args:
         found: what the page itself says; gets ``rdf``, and ``rdf_by`` if it is not DCAT.
@@ -345,13 +347,17 @@ async def describe(
             raise AnswerError("invalid_rdf", file.faults[0].message)
         if not asked and len(list(islice(file.records(), 2))) > 1:
             return
-        own = _own(file, found, response.url)
-        if own and isinstance(own.document, dict):
-            found |= {"rdf": own.document, **({"rdf_by": asked.content} if asked and taught else {})}
+        own, is_other = _own(file, found, response.url)
+        taught_by = {"rdf_by": asked.content} if asked and taught else {}
+        if own and isinstance(own.document, dict) and not is_other:
+            found |= {"rdf": own.document, **taught_by}
         elif asked and (name := next(filter(file.is_described, (found["url"], response.url)), None)):
             found |= {"rdf": file.record(name).item().document, "rdf_by": {}}
             said = "the RDF of the page calls it no dataset, and is kept as it is"
             add_flaw(found, f"{said}: say its class and [rdf.fields] in the rules")
+        elif asked and own and isinstance(own.document, dict):
+            found |= {"rdf": own.document, **taught_by}
+            add_flaw(found, f"the RDF of the page names another address, and is kept as its only dataset: {own.uri}")
         elif asked:
             add_flaw(found, "the RDF that the page links to describes no dataset of this page")
 
@@ -361,19 +367,32 @@ def add_flaw(found: dict[str, Any], sentence: str) -> None:
     found["flaws"] = [*found.get("flaws", ()), sentence]
 
 
-def _own(file: RDFPage, found: dict[str, Any], link: str) -> Dataset | None:
-    """Return the page's dataset: by its address, else by its title, else the only one of a file below the page."""
+def _own(file: RDFPage, found: dict[str, Any], link: str) -> tuple[Dataset | None, bool]:
+    """Return the page's dataset: by its address, its title, or as the only one of a file below the page.
+
+    Else it is the only one of the file, and ``True``: that it is the page's is not sure.
+    """
     page = found["url"]
     titles = [found["fields"].get("title", {}).get("value"), (found.get("schema_org") or {}).get("name")]
     named = {*map(_plain, filter(None, titles))}
+    here = canonical(page)
     items: list[Dataset] = []
     for item in (record.item() for record in islice(file.records(), _MOST)):
-        if page in (item.uri, item.landing_page, item.identifier):
-            return item
+        if here in (_address(each, page) for each in (item.uri, item.landing_page, item.identifier)):
+            return item, False
         items += [item] if _plain(item.title) in named or len(items) < _SEVERAL else []
     titled = next((item for item in items if _plain(item.title) in named), None)
-    is_below = len(items) == 1 and link.startswith(page.partition("?")[0].removesuffix(".html"))
-    return titled or (items[0] if is_below else None)
+    if titled or len(items) != 1:
+        return titled, False
+    return items[0], not link.startswith(page.partition("?")[0].removesuffix(".html"))
+
+
+def _address(text: str | None, page: str) -> str:
+    """Return an address in one notation, with the page's own spelling of its host; ``""`` for what is none."""
+    try:
+        return canonical(at_home(text or "", page))
+    except ValueError:
+        return ""
 
 
 def _plain(text: Any) -> str:

@@ -443,6 +443,7 @@ def _rdf(file: RulesTable) -> PageRDF | None:
     value, where = file.value("rdf"), file.name("rdf")
     if value is None:
         return None
+    value = value[0] if isinstance(value, list) and len(value) == 1 else value
     given = dict(value) if isinstance(value, dict) else {}
     content = {key: given.pop(key) for key in TAUGHT if key in given}
     link = given.pop("link", None)
@@ -451,6 +452,8 @@ def _rdf(file: RulesTable) -> PageRDF | None:
     way = None
     if isinstance(value, list):
         raise RulesError(f"{where} has one way only, and no default.")
+    if given.keys() == {"attr"}:
+        raise RulesError(f'{where}.attr needs css or xpath: rdf = {{ css = "a.rdf", attr = "href" }}.')
     if given.keys() - {"css", "xpath", "label", "constant"} == given.keys() and given:
         RulesTable(given, where).end(("css", "xpath", "attr", "link", *TAUGHT))
     if given or not (content or link):
