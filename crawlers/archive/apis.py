@@ -44,7 +44,8 @@ class APIs:
         else:
             said = exception(head)
             reason = f"the API answered with an exception: {said}" if said else "the API gives no capabilities"
-            yield from looks.captures(asked, findings.CAUSES["exception"], response, reason=reason)
+            cause = findings.cause_of_exception(said or "")
+            yield from looks.captures(asked, findings.CAUSES[cause], response, reason=reason)
 
 
 class Checks:

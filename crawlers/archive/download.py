@@ -256,7 +256,7 @@ class ArchiveHandler(SpoolingHandler):
     def __init__(self, crawler: Crawler) -> None:
         super().__init__(crawler)
         if isinstance(self._contextFactory, ExplainedTrust):
-            excepted = crawler.settings.getlist("ARCHIVE_VERIFY_HTTPS_EXCEPT")
+            excepted = {one.strip().lower() for one in crawler.settings.getlist("ARCHIVE_VERIFY_HTTPS_EXCEPT")}
             is_any = not crawler.settings.getbool("ARCHIVE_VERIFY_HTTPS", True)
             self._contextFactory.excuses = lambda host: is_any or host in excepted
 

@@ -84,9 +84,11 @@ class Files:
         if content.verdict == "page":
             refusal = None if asked["origin"] else await self.spider.pages.refusal(response)
             return self.spider.pages.search(response, asked, refusal, seen)
-        is_empty = content.verdict == "empty"
-        reason = "the file has no bytes" if is_empty else f"an exception came instead of the file: {content.detail}"
-        return self.looks.captures(asked, findings.CAUSES[content.verdict], response, reason=reason, **seen)
+        cause, reason = "empty", "the file has no bytes"
+        if content.verdict == "exception":
+            cause = findings.cause_of_exception(content.detail or "")
+            reason = f"an exception came instead of the file: {content.detail}"
+        return self.looks.captures(asked, findings.CAUSES[cause], response, reason=reason, **seen)
 
     def parse_form(self, response: Response, asked: Asked) -> Iterator[Request | Capture]:
         """Yield the request that the form before a file makes."""

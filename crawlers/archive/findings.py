@@ -5,6 +5,7 @@ The numbers and words are those of ckanext-archiver (https://github.com/ckan/cka
 
 from __future__ import annotations
 
+import re
 from datetime import timedelta
 from typing import TYPE_CHECKING, NamedTuple, cast
 
@@ -36,8 +37,10 @@ OF_THE_BLOB = (
 _FIELDS = ("cause", "error", "state", "status", "then", "says")
 ROWS = [dict(zip(_FIELDS, row, strict=True)) for row in csv_rows(__package__, "causes.csv")]
 """What causes.csv says."""
-_REFUSED = (401, 402, 403, 407, 408, 425, 429, 451)
-"""HTTP statuses below 500 after which the file may still be there, for others or later."""
+_GONE = (400, 404, 410)
+"""HTTP errors that say that there is no such file; after others it may still be there, for others or later."""
+_FOR_NOW = re.compile(r"(?:401|403|429|498|499|5\d\d|SlowDown|ServiceUnavailable|InternalError|RequestTimeout)(?=:|$)")
+"""How exceptions begin that say the same under HTTP 200, with the codes of ArcGIS and S3."""
 
 
 class Finding(NamedTuple):
@@ -90,7 +93,7 @@ def cause(kind: str, http_status: int | None, *, is_online: bool, reason: str = 
     ('dns', 'offline')
     """
     if kind == "http":
-        return "refused" if http_status is not None and (http_status >= 500 or http_status in _REFUSED) else "denied"
+        return "refused" if http_status is not None and http_status >= 400 and http_status not in _GONE else "denied"
     if kind in ("dns", "timeout") and not is_online:  # what else fails, fails at a host
         return "offline"
     if kind == "robots" and "is unreachable" in reason:
@@ -98,6 +101,15 @@ def cause(kind: str, http_status: int | None, *, is_online: bool, reason: str = 
     if kind == "too_large":  # only what comes before a body fails so
         return "headers"
     return kind if kind in CAUSES else "other"
+
+
+def cause_of_exception(said: str) -> str:
+    """Return the cause of an exception that came under HTTP 200, by what it says.
+
+    >>> cause_of_exception("499: Token Required"), cause_of_exception("NoSuchKey: No key.")
+    ('refused', 'exception')
+    """
+    return "refused" if _FOR_NOW.match(said) else "exception"
 
 
 def settle(look: Capture, last: Capture | None, now: datetime, broken_after: float) -> None:

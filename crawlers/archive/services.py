@@ -44,6 +44,7 @@ _TEXT = re.compile(
 _AROUND_AN_ERROR = {"error", "success", "help", "messages", "details", "status", "code", "message"}
 _FAILED = ("failed", "error", "esrijobfailed")
 """What an ArcGIS says of a job, in the key ``status`` or ``jobStatus`` of an answer without data."""
+_TOLD = ("message", "detail", "description", "title", "__type")
 _OGC_ERROR = {"code", "description"}
 _OGC_CODES = {
     *("InvalidParameterValue", "InvalidUpdateSequence", "MissingParameterValue", "NoApplicableCode"),
@@ -248,7 +249,7 @@ def _json_exception(head: bytes) -> str | None:
     if error and names <= _AROUND_AN_ERROR | {"odata.error"}:
         return _error(document if error is True else error)
     if _has_failed(document):
-        return _error(document | {"title": "; ".join(map(str, document.get("messages") or ("the job has failed",)))})
+        return _error(document | {"title": document.get("messages") or "the job has failed"})
     is_ogc = names == _OGC_ERROR and str(document["code"]) in _OGC_CODES
     is_problem = names <= _PROBLEM and {"title", "status"} <= names and document["status"] in range(400, 600)
     return _error(document) if is_ogc or is_problem else None
@@ -266,11 +267,30 @@ def _has_failed(document: dict[str, Any]) -> bool:
 
 def _error(error: object) -> str:
     if not isinstance(error, dict):
-        return _plain(str(error))
-    words = (error.get(name) for name in ("message", "detail", "description", "title", "__type"))
-    text = next((word.get("value", "") if isinstance(word, dict) else word for word in words if word), "")
-    code = error.get("code", error.get("status"))
-    return _plain(": ".join(str(part) for part in (code, text) if part not in (None, ""))) or "an error without a text"
+        return _plain(_words(error))
+    text = next(filter(None, (_words(error.get(name)) for name in _TOLD)), "")
+    code = _words(error.get("code", error.get("status")))
+    return _plain(": ".join(filter(None, (code, text)))) or "an error without a text"
+
+
+def _words(value: object) -> str:
+    """Return a value of JSON as words, whatever it is where a text should be.
+
+    >>> _words(["a", {"lang": "en", "value": "b"}, {"x": True}]), _words(5), _words(None)
+    ('a; b; {"x":true}', '5', '')
+    """
+    if isinstance(value, str):
+        return value
+    if isinstance(value, list):
+        return "; ".join(filter(None, (one if isinstance(one, str) else _word(one) for one in value)))
+    return _word(value)
+
+
+def _word(value: object) -> str:
+    if isinstance(value, dict):
+        known = next((value[name] for name in ("message", "value", "text") if isinstance(value.get(name), str)), None)
+        return known if known is not None else orjson.dumps(value).decode()
+    return "" if value is None else value if isinstance(value, str) else orjson.dumps(value).decode()
 
 
 @lru_cache(maxsize=64)

@@ -233,11 +233,10 @@ def requestable(url: str) -> str:
     >>> requestable("https://a.org/x/../y/./z?u=/../b"), requestable("https://a.org#top")
     ('https://a.org/y/z?u=/../b', 'https://a.org')
     """
-    text = url.strip()
+    text = url.strip().lstrip("\ufeff\u200b").lstrip()
     if not text:
         raise AddressError("the catalogue gives no address")
-    if len(text) > ADDRESS:
-        raise AddressError(f"the address has more than {ADDRESS} characters, so it is not asked", "too_long")
+    _check_length(text)
     wrong = next((sentence for pattern, sentence in _NO_ADDRESS if pattern.match(text)), None)
     if wrong:
         raise AddressError(f"what the catalogue gives is no address: {wrong}")
@@ -253,8 +252,17 @@ def requestable(url: str) -> str:
     if parts.username is not None:
         raise AddressError("the address has a user name, which is sent to nobody", "credentials")
     _check_host(host)
+    try:
+        _check_length(safe_url_string(text))
+    except UnicodeError:
+        raise AddressError("the address is invalid (it has half a character)") from None
     address, begin = text.partition("#")[0], text.index("://") + 3  # an empty query stays: it is another address
     return address.replace(parts.path, _without_dots(parts.path), 1) if _DOTS.search(address, begin) else address
+
+
+def _check_length(url: str) -> None:
+    if len(url) > ADDRESS:
+        raise AddressError(f"the address has more than {ADDRESS} characters, so it is not asked", "too_long")
 
 
 def _check_host(host: str) -> None:
