@@ -34,7 +34,7 @@ KEYS = {
     "records/rdf/contexts.csv": {r"\S+/dcat-us[_-]3[0-9.]*\.jsonld"},
     "records/rdf/terms.csv": {"dct", "dcat"},
     "records/rdf/themes.csv": {"data-theme", "high-value", "inspire"},
-    "store/figures/quality.toml": {"findability", "contextuality", "formats"},
+    "store/figures/quality.toml": {"findability", "contextuality", "lists"},
     "store/export/dcat-ap.csv": {"dcat:Dataset", "dcat:Distribution", "foaf:Agent"},
     "store/export/dcat-us.csv": {"dcat:Dataset", "org:Organization", "vcard:Kind"},
     "records/file_types.csv": {"CSV", "GEOJSON"},
