@@ -262,6 +262,7 @@ COOKIES += [
 def test_a_cookie_goes_back_to_its_own_host_alone(url, sent):
     first = Request("https://a.example.org/x")
     cookies.keep(first, Response(first.url, headers={"Set-Cookie": COOKIES}))
+    assert "one" not in str(first.meta), "the queue of requests is on disk"
     following = Request(url, meta=json.loads(json.dumps(first.meta)), headers={"Cookie": "another=1"})
     cookies.send(following)
     got = following.headers.get("Cookie", b"").decode("utf-8", "replace")
