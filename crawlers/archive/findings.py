@@ -37,7 +37,7 @@ OF_THE_BLOB = (
 _FIELDS = ("cause", "error", "state", "status", "then", "says")
 ROWS = [dict(zip(_FIELDS, row, strict=True)) for row in csv_rows(__package__, "causes.csv")]
 """What causes.csv says."""
-_GONE = (400, 404, 410)
+_GONE = (400, 404, 410, 416)
 """HTTP errors that say that there is no such file; after others it may still be there, for others or later."""
 _FOR_NOW = re.compile(r"(?:401|403|429|498|499|5\d\d|SlowDown|ServiceUnavailable|InternalError|RequestTimeout)(?=:|$)")
 """How exceptions begin that say the same under HTTP 200, with the codes of ArcGIS and S3."""
