@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import csv
 import fcntl
-import io
 import json
 import os
 import pty
@@ -16,7 +15,6 @@ import struct
 import subprocess
 import sys
 import termios
-from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -26,11 +24,8 @@ from scrapy.exceptions import UsageError
 
 from crawlers import settings
 from crawlers.operate.console import open_streams, print_error, print_lines
-from crawlers.operate.dashboard import app
-from crawlers.operate.report.report import write
 from crawlers.operate.sources.source import project
 from crawlers.operate.strict_command import StrictCommand
-from crawlers.store.index.database import connect
 from tests import forked
 from tests.conftest import ROOT, Crawl, command, options, scrapy, spider_names
 from tests.indexed import indexed
@@ -149,20 +144,33 @@ def test_messages_name_the_command_that_was_called(tmp_path):
     assert installed("sources", cwd=tmp_path).stdout.endswith(": catalogue-crawlers sources add NAME URL adds one.\n")
 
 
-def test_pages_name_the_command_that_was_called(monkeypatch, tmp_path):
-    monkeypatch.setenv("CRAWLERS_COMMAND", "catalogue-crawlers")
+PAGES = """
+import io, sys
+from contextlib import closing
+from pathlib import Path
+from crawlers.operate.dashboard.app import app
+from crawlers.operate.report.report import write
+from crawlers.store.index.database import connect
+
+folder = Path(sys.argv[1])
+asked = app(folder, listed=folder / "sources.toml").test_client()
+for path in ("/", "/sources", "/files", "/errors?kind=http", "/nothing"):
+    print(asked.get(path, base_url="http://localhost").text)
+with closing(connect(folder)) as db:
+    write(db, file := io.BytesIO())
+print(file.getvalue().decode())
+"""
+
+
+def test_pages_name_the_command_that_was_called(tmp_path):
+    """In a process of its own: another test's pages have been compiled with another name."""
     indexed(tmp_path, datasets=12)
-    asked = app(tmp_path, listed=tmp_path / "sources.toml").test_client()
-    for path in ("/", "/sources", "/files", "/errors?kind=http", "/nothing"):
-        shown = asked.get(path, base_url="http://localhost").text
-        assert not re.search(r"(?<!-m )\bscrapy [a-z]", shown), path
-    assert (
-        "<code>catalogue-crawlers sources add NAME URL</code>"
-        in asked.get("/sources", base_url="http://localhost").text
-    )
-    with closing(connect(tmp_path)) as db:
-        write(db, file := io.BytesIO())
-    assert "Made by <code>catalogue-crawlers report</code>" in file.getvalue().decode()
+    named = {**os.environ, "CRAWLERS_COMMAND": "catalogue-crawlers"}
+    words = [sys.executable, "-c", PAGES, str(tmp_path)]
+    shown = subprocess.run(words, cwd=ROOT, env=named, capture_output=True, text=True, check=True, timeout=300).stdout
+    assert re.search(r"(?<!-m )\bscrapy [a-z]", shown) is None
+    assert "<code>catalogue-crawlers sources add NAME URL</code>" in shown
+    assert "Made by <code>catalogue-crawlers report</code>" in shown
 
 
 def test_what_a_portal_wrote_is_not_changed(monkeypatch, capsys):
