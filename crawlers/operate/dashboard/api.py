@@ -256,7 +256,7 @@ _FILES = """
     ON d.source = ?1 AND d.kind = kinds.value AND d.dataset_id = ?3
 """
 _OF_ADDRESSES = ("documentation", "sample", "relations", "services")
-_ADDRESSES = ("metadata_url", "landing_page", "url")
+_ADDRESSES = ("metadata_url", "landing_page", "url", "access_url", "download_url", "stated_url")
 
 
 def datasets(site: Site, asked: DatasetsPage) -> Datasets:
