@@ -313,7 +313,7 @@ def test_a_source_has_all_that_an_operator_asks(house, chromium):
             assert word in row("rivers")
         assert "https://rivers.example.org" in row("rivers")
         assert "incomplete" in row("broken")
-        assert "scrapy harvest broken" not in row("broken"), "what its cause says"
+        assert "See http_status" in row("broken"), "what its cause says"
         assert "never run" in row("fresh")
         assert "Pending review" in row("fresh")
         assert "Disabled" in row("asleep")
