@@ -139,12 +139,14 @@ def dataflows(response: Response, misread: list[str]) -> Iterator[Any]:
     lack, held = "", 0
     try:
         for event, element in etree.iterparse(file, ("start", "end"), resolve_entities=False, no_network=True):
-            name, parent = etree.QName(element).localname, _parent(element)
+            name = etree.QName(element).localname
             if event == "start":
-                lack = lack or _opened(element)
+                lack = lack or _opened(element, name)
                 held += 1 + len(element.attrib)
                 bounds.RECORD.check(held)
-            elif name == "ErrorMessage":
+                continue
+            parent = _parent(element)
+            if name == "ErrorMessage":
                 raise AnswerError("refused", f"the service answered: {_line(element)}")
             elif (parent, name) == ("Footer", "Message"):
                 lack = lack or _lack(element)
@@ -161,13 +163,15 @@ def dataflows(response: Response, misread: list[str]) -> Iterator[Any]:
         raise PartError(lack)
 
 
-def _opened(element: Any) -> str:
+def _opened(element: Any, name: str) -> str:
     """Return whether the list that begins is partial, as a word for messages.
+
+    Args:
+        name: the element's, without its namespace.
 
     Raises:
         AnswerError: it is the root, of something else.
     """
-    name = etree.QName(element).localname
     if element.getparent() is None and not is_sdmx(element):
         message = f"the answer is not SDMX-ML: its root is {name[:100]}. Is url the root of the service?"
         raise AnswerError("refused", message)
