@@ -186,7 +186,7 @@ def with_all(
     status = {row["source"]: row for row in overview["sources"]}
     attention = {row["source"]: row for row in overview["attention"]}
     rows = []
-    for row in known.described({*known.names, *status} if names is None else names, status):
+    for row in known.described(dict.fromkeys((*known.names, *status)) if names is None else names, status):
         name, why = row["name"], left_out(row)
         shown = attention.get(name) or NO_STATUS | status.get(name, {"source": name})
         if why in _TO_DO:
