@@ -16,6 +16,7 @@ from w3lib.url import safe_url_string
 from crawlers.archive.services import service
 from crawlers.archive.stated import collect
 from crawlers.exceptions import ArgumentError
+from crawlers.records.addresses import without_dots
 from crawlers.records.moment import moment
 from crawlers.safety.redact import without_logins
 from crawlers.store.index import catch_up
@@ -65,7 +66,6 @@ _NO_ADDRESS = (
 )
 """How what is no address begins, and what is wrong with it."""
 _IN_NO_HOST = re.compile(r"%20|[^\w.-]")
-_DOTS = re.compile(r"/(?:\.|%2[eE]){1,2}(?=/|\?|$)")
 
 
 class Subject(NamedTuple):
@@ -256,8 +256,8 @@ def requestable(url: str) -> str:
         _check_length(safe_url_string(text))
     except UnicodeError:
         raise AddressError("the address is invalid (it has half a character)") from None
-    address, begin = text.partition("#")[0], text.index("://") + 3  # an empty query stays: it is another address
-    return address.replace(parts.path, _without_dots(parts.path), 1) if _DOTS.search(address, begin) else address
+    address = text.partition("#")[0]  # an empty query stays: it is another address
+    return address.replace(parts.path, without_dots(parts.path), 1)
 
 
 def _check_length(url: str) -> None:
@@ -282,19 +282,6 @@ def _check_host(host: str) -> None:
         raise AddressError("the address is invalid (its host has an empty part, or one that is too long)")
     if host.removesuffix(".").endswith(".invalid"):
         raise AddressError("the address is invalid (no host has a name that ends in .invalid)")
-
-
-def _without_dots(path: str) -> str:
-    """Return a path without its parts ``.`` and ``..``, however they are written: RFC 3986, 5.2.4."""
-    kept: list[str] = []
-    dots = ""
-    for part in path.split("/"):
-        dots = part.lower().replace("%2e", ".")
-        if dots not in (".", ".."):
-            kept.append(part)
-        elif dots == ".." and len(kept) > 1:
-            kept.pop()
-    return "/".join([*kept, ""] if dots in (".", "..") else kept)
 
 
 def is_fresh(last: Capture | None, now: datetime, most: timedelta) -> bool:

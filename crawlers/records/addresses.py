@@ -57,6 +57,25 @@ def host(address: str) -> str:
     return name if port in (None, _PORTS.get(parts.scheme)) else f"{name}:{port}"
 
 
+def without_dots(path: str) -> str:
+    """Return a path without its parts ``.`` and ``..``, however they are written: RFC 3986, 5.2.4.
+
+    >>> without_dots("/a/./b/%2E%2e/../c/."), without_dots("/../a//b"), without_dots("")
+    ('/c/', '/a//b', '')
+    """
+    if "/." not in path and "/%2" not in path:
+        return path
+    kept: list[str] = []
+    dots = ""
+    for part in path.split("/"):
+        dots = part.lower().replace("%2e", ".")
+        if dots not in (".", ".."):
+            kept.append(part)
+        elif dots == ".." and len(kept) > 1:
+            kept.pop()
+    return "/".join([*kept, ""] if dots in (".", "..") else kept)
+
+
 def linked(page: bytes, url: str) -> Iterator[str]:
     """Yield the addresses on the page's own host that it links to, each once; the page may be anything.
 

@@ -15,6 +15,7 @@ from urllib.parse import unquote_plus, urlsplit, urlunsplit
 from w3lib.url import canonicalize_url
 
 from crawlers.kinds.html.rules import compiled
+from crawlers.records.addresses import without_dots
 from crawlers.safety import bounds
 
 if TYPE_CHECKING:
@@ -126,7 +127,7 @@ def canonical(url: str, drop: Iterable[str] = (), encoding: str = "utf-8") -> st
     scheme, name = parts.scheme.lower(), parts.hostname or ""
     host = f"[{name}]" if ":" in name else _ascii(name)
     host = host if parts.port in (None, _PORTS.get(scheme)) else f"{host}:{parts.port}"
-    return urlunsplit((scheme, host, _without_dots(_written(path, "utf-8")) or "/", _written(query, encoding), ""))
+    return urlunsplit((scheme, host, without_dots(_written(path, "utf-8")) or "/", _written(query, encoding), ""))
 
 
 def at_home(url: str, here: str) -> str:
@@ -185,24 +186,6 @@ def _percent(found: re.Match[str]) -> str:
         return "%25"
     letter = chr(int(found[1], 16))
     return letter if letter in _UNRESERVED else found[0].upper()
-
-
-def _without_dots(path: str) -> str:
-    """RFC 3986, 5.2.4.
-
-    >>> _without_dots("/a/./b/../../c/."), _without_dots("/../a//b")
-    ('/c/', '/a//b')
-    """
-    if "/." not in path:
-        return path
-    kept: list[str] = []
-    segments = path.split("/")
-    for segment in segments:
-        if segment == ".." and len(kept) > 1:
-            kept.pop()
-        elif segment not in (".", ".."):
-            kept.append(segment)
-    return "/".join([*kept, ""] if segments[-1] in (".", "..") else kept)
 
 
 # Pages
