@@ -26,6 +26,7 @@ FLOORS = (
     (
         "crawlers.exceptions",
         "crawlers.records.moment",
+        "crawlers.records.addresses",
         "crawlers.fields",
         "crawlers.items",
         "crawlers.signals",

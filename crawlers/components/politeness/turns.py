@@ -8,12 +8,12 @@ from functools import lru_cache
 from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING
-from urllib.parse import urlsplit
 
 from scrapy import signals
 from scrapy.utils.asyncio import create_looping_call
 from scrapy.utils.httpobj import urlparse_cached
 
+from crawlers.records import addresses
 from crawlers.safety import locks
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ TURN = 300.0
 """Seconds after which a host is left to others, who may wait for it."""
 _REST = 2.0  # seconds that they have to take it; a harvest looks every half second
 _LOOK = 0.5  # seconds between looks at which hosts are asked no more
-_PORTS = {"http": 80, "https": 443}
+_named = lru_cache(maxsize=4096)(addresses.host)  # hosts are few, and asked about at each look at a slot
 
 
 @dataclass(slots=True)
@@ -86,7 +86,7 @@ class Turns:
             return True
         key = slot.queue[0][0].meta["download_slot"]
         parts = [urlparse_cached(request) for request, _ in slot.queue]
-        hosts = {_host(one.scheme, one.netloc) for one in parts}
+        hosts = {_named(f"{one.scheme}://{one.netloc}") for one in parts}
         is_ours = not [host for host in hosts if not self._take(host, slot)]
         if is_ours and key in self.waiting:
             self.waiting.remove(key)
@@ -127,15 +127,3 @@ class Turns:
 
     def _give_back(self, host: str) -> None:
         locks.give_back(locks.of_host(self.folder, host), self.held.pop(host).descriptor)
-
-
-@lru_cache(maxsize=4096)
-def _host(scheme: str, place: str) -> str:
-    """Return what names a host: with its port where it is not the default one.
-
-    >>> _host("https", "a.org:443"), _host("http", "A.org:8000")
-    ('a.org', 'a.org:8000')
-    """
-    parts = urlsplit(f"{scheme}://{place}")
-    name = parts.hostname or ""
-    return name if parts.port in (None, _PORTS.get(scheme)) else f"{name}:{parts.port}"
