@@ -6,13 +6,12 @@ import re
 from email.message import Message
 from urllib.parse import unquote
 
-from crawlers.safety.names import last_segment, slug
+from crawlers.safety.names import NAMELESS, last_segment, slug
 
 _LONGEST = 80  # characters of a name
 _READ = 2_000  # characters of a header, a segment or a title; what follows is not read
 _SUFFIX = re.compile(r"(?i:(?:\.[a-z][a-z0-9]{0,7})?\.(?:gz|bz2|xz|zst|zip)|\.(?![0-9]+$)[a-z0-9]{1,8})$")
 _EXTENDED = re.compile(r"""\bfilename\*\s*=\s*"?([\w-]{1,40})'[^']{0,40}'([^";\s]+)""", re.IGNORECASE)  # RFC 8187
-_EMPTY = {"content", "csv", "data", "default", "download", "export", "file", "get", "index", "json", "query"}
 _DEVICE = re.compile(r"(?:con|prn|aux|nul|conin|conout|clock|(?:com|lpt)[0-9])(?:-|$)")  # of Windows
 
 
@@ -31,7 +30,7 @@ def readable(url: str, content_disposition: str | None, title: str | None) -> st
     'brucken'
     """
     names = [*map(_named, (_of_header(content_disposition), last_segment(url))), slug((title or "")[:_READ], _LONGEST)]
-    found = next((name for name in names if name and name not in _EMPTY), None) or next(filter(None, names), "file")
+    found = next((name for name in names if name and name not in NAMELESS), None) or next(filter(None, names), "file")
     return f"file-{found}"[:_LONGEST].rstrip("-") if _DEVICE.match(found) else found
 
 

@@ -39,6 +39,12 @@ def safe(identifier: str) -> str:
     return _HASHED + hashlib.sha256(identifier.encode("utf-8", "surrogatepass")).hexdigest()[:32]
 
 
+NAMELESS = frozenset(
+    ("content", "csv", "data", "default", "download", "export", "file", "get", "index", "json", "query")
+)
+"""Last parts of addresses that name no file."""
+
+
 def last_segment(url: str) -> str:
     """Return the last part of an address' path, which may be a file's name; "" if it has none.
 

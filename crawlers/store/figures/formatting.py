@@ -7,12 +7,11 @@ from datetime import UTC, datetime
 from urllib.parse import urlsplit
 
 from crawlers.records.moment import moment
-from crawlers.safety.names import last_segment
+from crawlers.safety.names import NAMELESS, last_segment
 
 NOTHING = "–"
 _UNREADABLE = re.compile(
-    r"(?:[0-9a-f-]{16,}|[0-9]+)(?:\.\w{1,8})?|content|csv|data|default|download|export|file|get|index|json|query",
-    re.IGNORECASE,
+    rf"(?:[0-9a-f-]{{16,}}|[0-9]+)(?:\.\w{{1,8}})?|{'|'.join(sorted(NAMELESS))}", re.IGNORECASE
 )  # what names no file: an id, a number, a verb
 _UNITS = ("B", "kB", "MB", "GB", "TB", "PB")
 _MOMENT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d")
