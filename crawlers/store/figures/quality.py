@@ -10,14 +10,13 @@ Source: data.europa.eu's Metadata Quality Assessment, https://data.europa.eu/mqa
 from __future__ import annotations
 
 import json
-import tomllib
 from dataclasses import dataclass, field
-from importlib import resources
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from crawlers.records import values
 from crawlers.records.formats import eu_file_type
 from crawlers.records.licenses import is_of_spdx
+from crawlers.records.tables import toml_table
 
 if TYPE_CHECKING:
     import sqlite3
@@ -57,17 +56,11 @@ class Indicator(NamedTuple):
         return self.of in {"file", "answers"}
 
 
-def _table() -> dict[str, Any]:
-    return tomllib.loads(resources.files(__package__).joinpath("quality.toml").read_text("utf-8"))
-
-
-_LISTS = {name: frozenset(words.split()) for name, words in _table()["lists"].items()}
+_TABLE = toml_table("crawlers.store.figures", "quality.toml")
+_LISTS = {name: frozenset(words.split()) for name, words in _TABLE.pop("lists").items()}
 _MEDIA_TYPES = _LISTS["media_types"]
 INDICATORS = tuple(
-    Indicator(name, dimension, **each)
-    for dimension, own in _table().items()
-    if dimension != "lists"
-    for name, each in own.items()
+    Indicator(name, dimension, **each) for dimension, own in _TABLE.items() for name, each in own.items()
 )
 DIMENSIONS = tuple(dict.fromkeys(one.dimension for one in INDICATORS))
 
@@ -342,8 +335,8 @@ def assessed(
     )
     given = {"source": source, "dataset_id": dataset_id}
     for row in db.execute(query, given | _known(db, given, only and f"AND {only}")):
-        dataset_id, title, publisher, *shares = row
-        yield Assessed(dataset_id, title, publisher, shares)
+        name, title, publisher, *shares = row
+        yield Assessed(name, title, publisher, shares)
 
 
 def assessment(
