@@ -182,10 +182,10 @@ def _agreed(body: bytes, read: Text, names: list[str]) -> Text:
     >>> decoded("Φόρος".encode("iso8859-7"), "iso-8859-1", "iso-8859-7")[:2]
     ('Φόρος', 'iso8859-7')
     """
-    others = {name: other for name in names if (other := _strictly(body, widened(name))) and other.text != read.text}
-    if not others:
+    others = [other for name in names if widened(name) != read.encoding and (other := _strictly(body, widened(name)))]
+    found = {each.encoding: each for each in (read, *others) if each is read or each.text != read.text}
+    if len(found) == 1:
         return read
-    found = {each.encoding: each for each in (read, *others.values())}
     likely = [name for name in _likeliest(_sample(body), *found) if name in found]
     best = found[likely[0]] if len(likely) == 1 else [*found.values()][-1]
     said = " and ".join(dict.fromkeys(names))
