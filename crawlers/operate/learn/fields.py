@@ -196,20 +196,18 @@ _WHY = {
 
 def learned(trial: Trial, wanted: Wanted) -> Learned | None:
     """Return the best rule for a field; ``None`` when no rule gives what was seen."""
-    tried = []
+    fits = []
     found = proposals(trial, wanted)
     if wanted.is_list and wanted.name not in MANY:
         found = (replace(item, table={**item.table, "many": True}) for item in found)
     for candidate in {str(item.table): item for item in found}.values():
-        given = trial.first(wanted.name, candidate.table)
-        fit = wanted.gives(given)
+        fit = wanted.gives(trial.first(wanted.name, candidate.table))
         if fit:
-            tried.append(replace(candidate, stability=candidate.stability * fit))
-    if not tried:
+            fits.append((fit, replace(candidate, stability=candidate.stability * fit)))
+    if not fits:
         return None
-    fits = {id(item): wanted.gives(trial.first(wanted.name, item.table)) for item in tried}
-    if any(fits[id(item)] == 1 and item.stability >= _GOOD for item in tried):
-        tried = [item for item in tried if fits[id(item)] >= 0.9]
+    least = 0.9 if any(fit == 1 and item.stability >= _GOOD for fit, item in fits) else 0
+    tried = [item for fit, item in fits if fit >= least]
     agreed = _agreed(trial, wanted, tried)
     ranked = sorted(tried, key=lambda item: (-_sure(trial, wanted, item, agreed), len(item.selector)))
     return _result(trial, wanted, ranked[0], agreed)

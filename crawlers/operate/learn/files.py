@@ -324,8 +324,9 @@ def unaided_files(trial: Trial, wanted: dict[str, str] | None = None, seen: Seen
     sample = trial.samples[0]
     wanted, seen = wanted or {}, seen or {}
     around = {above for _, title in Headings(sample).ranked[:1] for above in (title, *title.iterancestors())}
-    links = [each for each in sample.css("a[href]")[: 10 * _MOST_SEEN] if _weight(sample, each)]
-    likely = sorted(links, key=lambda each: -_weight(sample, each))[:3]
+    weights = {each: _weight(sample, each) for each in sample.css("a[href]")[: 10 * _MOST_SEEN]}
+    links = [each for each, weight in weights.items() if weight]
+    likely = sorted(links, key=lambda each: -weights[each])[:3]
     if "url" in seen:
         likely = [place.element for place in seen["url"]]
     elif wanted:

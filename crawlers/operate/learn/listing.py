@@ -438,24 +438,27 @@ def turned(first: Listing, sample: Sample, late: Sample | None, scrolled: Sample
         return replace(first, pager=later)
     if scrolled is None:
         return first
-    how = _rules(first.start, first.links.table)
-    known = {link.url for link in dataset_links(sample.page, how)}
-    new = [link for link in dataset_links(scrolled.page, how) if link.url not in known]
+    new = _new_links(first, sample, scrolled)
     if not new:
         return first
     return replace(
-        first, pager=Pager({"scroll": True}, "more datasets come by scrolling", 0.85, in_browser=True), second=len(new)
+        first, pager=Pager({"scroll": True}, "more datasets come by scrolling", 0.85, in_browser=True), second=new
     )
 
 
 def confirmed(first: Listing, sample: Sample, second: Sample) -> Listing:
     """Return the listing with what the second page confirms."""
-    how = _rules(first.start, first.links.table)
-    known = {link.url for link in dataset_links(sample.page, how)}
-    new = [link for link in dataset_links(second.page, how) if link.url not in known]
+    new = _new_links(first, sample, second)
     sure = first.pager.sure if new else first.pager.sure * 0.4
     stated = None if first.total and contradicts(second, first.total) else first.total
-    return replace(first, second=len(new), pager=replace(first.pager, sure=sure), total=stated)
+    return replace(first, second=new, pager=replace(first.pager, sure=sure), total=stated)
+
+
+def _new_links(first: Listing, sample: Sample, later: Sample) -> int:
+    """Return how many links to datasets a later page has that the sample has not."""
+    how = _rules(first.start, first.links.table)
+    known = {link.url for link in dataset_links(sample.page, how)}
+    return sum(link.url not in known for link in dataset_links(later.page, how))
 
 
 def _rules(start: str, table: dict[str, str]) -> Rules:

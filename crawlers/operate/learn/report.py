@@ -106,10 +106,7 @@ def options_of(rule: Learned) -> str:
     if "label" in rule.table and "attr" not in rule.table:
         return f"--label {rule.name}={quote(rule.table['label'])}"
     given = rule.given[0]
-    may_begin = len(given) == 1 and rule.name not in (
-        *MANY,
-        *DATES,
-    )  # `Wanted.gives` takes the beginning of such a text
+    may_begin = len(given) == 1 and rule.name not in {*MANY, *DATES}  # `Wanted.gives` takes how such a text begins
     shown = [(text, shortened(text, _MOST)) for text in given]
     is_whole = all(short == " ".join(text.split()) or (may_begin and short.endswith("…")) for text, short in shown)
     return " ".join(
