@@ -43,6 +43,8 @@ logger = logging.getLogger(__name__)
 
 UNTRUSTED = "untrusted_certificate"
 """Where a request's meta says what is wrong with a certificate of its chain that was accepted."""
+RANGE = "range"
+"""Where a request's meta has the headers that asked for the rest of a cut file."""
 _PACKED = re.compile(r"\.(?:gz|gzip|tgz|svgz|z|zst|zstd|tzst|br|bz2|tbz2?|xz|txz|lz4|lzma)", re.IGNORECASE)
 _PACKED_TYPES = (b"application/gzip", b"application/x-gzip", b"application/zstd", b"application/x-bzip2")
 _ERROR_LIMITS = Limits(above=1024 * 1024, most=1024 * 1024, folder=None)  # of an answer that is not 2xx
@@ -115,10 +117,6 @@ class FileBody(Body):
 
     def _keep(self, part: bytes) -> None:
         self._write(part)
-
-
-RANGE = "range"
-"""Where a request's meta has the headers that asked for the rest of a cut file."""
 
 
 class ArchiveAgent(SpoolingAgent):

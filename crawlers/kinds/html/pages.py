@@ -349,14 +349,15 @@ async def describe(
             return
         own, is_other = _own(file, found, response.url)
         taught_by = {"rdf_by": asked.content} if asked and taught else {}
-        if own and isinstance(own.document, dict) and not is_other:
-            found |= {"rdf": own.document, **taught_by}
+        document = own.document if own and isinstance(own.document, dict) else None
+        if document is not None and not is_other:
+            found |= {"rdf": document, **taught_by}
         elif asked and (name := next(filter(file.is_described, (found["url"], response.url)), None)):
             found |= {"rdf": file.record(name).item().document, "rdf_by": {}}
             said = "the RDF of the page calls it no dataset, and is kept as it is"
             add_flaw(found, f"{said}: say its class and [rdf.fields] in the rules")
-        elif asked and own and isinstance(own.document, dict):
-            found |= {"rdf": own.document, **taught_by}
+        elif asked and own and document is not None:
+            found |= {"rdf": document, **taught_by}
             add_flaw(found, f"the RDF of the page names another address, and is kept as its only dataset: {own.uri}")
         elif asked:
             add_flaw(found, "the RDF that the page links to describes no dataset of this page")

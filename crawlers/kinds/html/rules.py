@@ -454,7 +454,7 @@ def _rdf(file: RulesTable) -> PageRDF | None:
         raise RulesError(f"{where} has one way only, and no default.")
     if given.keys() == {"attr"}:
         raise RulesError(f'{where}.attr needs css or xpath: rdf = {{ css = "a.rdf", attr = "href" }}.')
-    if given.keys() - {"css", "xpath", "label", "constant"} == given.keys() and given:
+    if given and given.keys().isdisjoint(("css", "xpath", "label", "constant")):
         RulesTable(given, where).end(("css", "xpath", "attr", "link", *TAUGHT))
     if given or not (content or link):
         way = _way("rdf", given if isinstance(value, dict) else value, where, {}, (*TAUGHT, "link"))
