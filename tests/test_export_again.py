@@ -18,7 +18,7 @@ from rdflib import SH
 
 from crawlers.items import Agent, Dataset, Place, Relation, Resource, Service
 from crawlers.kinds.dcat.catalogue import Descriptions
-from crawlers.records import data_json
+from crawlers.records import data_json, values
 from crawlers.records import dcat as rdf
 from crawlers.records.curation import Curation
 from crawlers.records.data_json import identity
@@ -184,7 +184,7 @@ def relations(found: list[dict[str, Any]]) -> set[tuple[str, str]]:
 
 
 def coded(value: str | None) -> str | None:
-    return (value and vocabularies.access_right(value)) or text(value)
+    return (value and values.access_right(value)) or text(value)
 
 
 def format_of(value: str | None) -> str | None:

@@ -16,11 +16,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from cronsim import CronSim
-from jinja2 import Environment, PackageLoader, StrictUndefined
 from scrapy.settings import SETTINGS_PRIORITIES
 
 from crawlers.archive.forms import variables
 from crawlers.exceptions import WorkflowError
+from crawlers.operate.jinja import templates
 from crawlers.operate.sources.schedule import parse
 from crawlers.operate.sources.source import archive_of
 from crawlers.records import toml
@@ -29,6 +29,7 @@ from crawlers.s3.address import parse as parse_address
 from crawlers.store.export.output import target
 
 if TYPE_CHECKING:
+    from jinja2 import Environment
     from scrapy.settings import BaseSettings
 
     from crawlers.operate.sources.source import Source
@@ -304,18 +305,16 @@ def _rendered(template: str, workflow: Workflow, **values: object) -> str:
 
 def _environment() -> Environment:
     """Return the templates; their brackets are square, for GitHub's expressions have curly ones."""
-    made = Environment(
-        loader=PackageLoader("crawlers.operate", "templates/workflow"),
-        autoescape=False,  # noqa: S701 -- no HTML; what is not ours is quoted for the shell or for systemd
-        undefined=StrictUndefined,
+    made = templates(
+        "crawlers.operate",
+        "templates/workflow",
+        autoescape=False,  # no HTML; what is not ours is quoted for the shell or for systemd
         block_start_string="[%",
         block_end_string="%]",
         variable_start_string="[[",
         variable_end_string="]]",
         comment_start_string="[#",
         comment_end_string="#]",
-        trim_blocks=True,
-        lstrip_blocks=True,
         keep_trailing_newline=True,
     )
     made.filters.update(word=_word, specifiers=_specifiers)

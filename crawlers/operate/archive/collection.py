@@ -14,12 +14,11 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import urlsplit
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
-
 from crawlers.exceptions import ArchiveError, DamagedError
 from crawlers.operate.archive.bag import GAP, pack
 from crawlers.operate.archive.holdings import ARCHIVE_OF
 from crawlers.operate.console import print_error
+from crawlers.operate.jinja import templates
 from crawlers.s3.address import is_address, need, parse
 from crawlers.safety import strict_json
 from crawlers.safety.names import safe
@@ -30,6 +29,8 @@ from crawlers.store.figures.formatting import number, size
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterator
+
+    from jinja2 import Environment
 
     from crawlers.operate.archive.holdings import Holdings
 
@@ -328,12 +329,6 @@ def _page(name: str, **values: Any) -> bytes:
 
 @cache
 def _templates() -> Environment:
-    made = Environment(
-        loader=PackageLoader("crawlers.operate.archive"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
+    made = templates("crawlers.operate.archive")
     made.filters.update(size=size, number=number, web=lambda text: urlsplit(text).scheme in ("http", "https"))
     return made

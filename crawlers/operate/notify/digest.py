@@ -244,15 +244,9 @@ def counted(counts: Mapping[str, int]) -> str:
 
 @cache
 def _templates() -> Environment:
-    from jinja2 import Environment, PackageLoader, StrictUndefined  # noqa: PLC0415 -- few harvests send a digest
+    from crawlers.operate.jinja import templates  # noqa: PLC0415 -- few harvests send a digest
 
-    made = Environment(
-        loader=PackageLoader("crawlers.operate.notify"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
+    made = templates("crawlers.operate.notify")
     made.filters["thousands"] = "{:,}".format
     return made
 

@@ -14,12 +14,12 @@ from importlib.resources import files as resources
 from typing import IO, TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
 from jinja2.ext import Extension
 from markupsafe import Markup
 
 from crawlers.exceptions import with_command
 from crawlers.kind import registered
+from crawlers.operate.jinja import templates
 from crawlers.operate.report import chart
 from crawlers.records.markup import as_text
 from crawlers.safety.redact import redact
@@ -32,6 +32,8 @@ if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Callable, Sequence
     from datetime import datetime
+
+    from jinja2 import Environment
 
     from crawlers.store.runs import Run
 
@@ -152,15 +154,7 @@ def environment() -> Environment:
     ``source_href(source)``, ``run_href(source, run)``, ``dataset_href(source, dataset_id)``,
     ``profile_href(source, profile_id)``.
     """
-    made = Environment(
-        loader=PackageLoader("crawlers.operate.report"),
-        autoescape=True,
-        extensions=[Commands],
-        undefined=StrictUndefined,
-        finalize=inert,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
+    made = templates("crawlers.operate.report", extensions=[Commands], finalize=inert)
     made.filters.update(_FILTERS)
     made.globals["resource_name"] = formatting.resource_name
     made.globals["first_kind"] = next(iter(registered().values()))
