@@ -224,7 +224,7 @@ OF_FILES: dict[str, Callable[[dict[str, Any], dict[str, Any]], bool]] = {
 OF_THE_CRAWL = {"kind", "source", "document", "stored", "metadata_source", "metadata_url", "retrieved", "flaws"} | {
     *("set_by_operator", "torn", "resources", "dataset_id")
 }
-NO_RDF = {"name", "aliases", "data_modified", "metadata_modified", "caveats"}
+NO_RDF = {"name", "aliases", "data_modified", "metadata_modified", "caveats", "stated_url"}
 
 
 def file_key(file: dict[str, Any]) -> tuple[str, ...]:

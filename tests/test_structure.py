@@ -26,7 +26,6 @@ FLOORS = (
     (
         "crawlers.exceptions",
         "crawlers.records.moment",
-        "crawlers.records.addresses",
         "crawlers.fields",
         "crawlers.items",
         "crawlers.signals",

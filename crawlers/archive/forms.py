@@ -13,8 +13,8 @@ from crawlers.kinds.html.answer import page_of
 from crawlers.kinds.html.forms import fields, filled, value_of
 from crawlers.kinds.html.rules import from_css
 from crawlers.records import toml
-from crawlers.records.addresses import absolute, host
 from crawlers.records.toml import Table
+from crawlers.safety.addresses import absolute, host
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -9,10 +9,10 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl, unquote, urlsplit
 
-from crawlers.records.addresses import without_session
 from crawlers.records.formats import eu_file_type, media_type
 from crawlers.records.html_page import Page, tidy
 from crawlers.records.tables import toml_table
+from crawlers.safety.addresses import without_session
 from crawlers.safety.text import of_page
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from crawlers.archive.looks import Asked, header, subjects_of
 from crawlers.archive.services import service
 from crawlers.archive.stated import ADDRESS
 from crawlers.archive.targets import requestable
-from crawlers.records.addresses import absolute
+from crawlers.safety.addresses import absolute
 
 if TYPE_CHECKING:
     from scrapy.http import Response

@@ -16,8 +16,8 @@ from w3lib.url import safe_url_string
 from crawlers.archive.services import service
 from crawlers.archive.stated import collect
 from crawlers.exceptions import ArgumentError
-from crawlers.records.addresses import without_dots
 from crawlers.records.moment import moment
+from crawlers.safety.addresses import without_dots
 from crawlers.safety.redact import without_logins
 from crawlers.store.index import catch_up
 from crawlers.store.index.columns import ADDRESS

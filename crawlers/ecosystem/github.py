@@ -17,8 +17,8 @@ from crawlers.components.politeness import failures
 from crawlers.ecosystem import ecosystem_file
 from crawlers.exceptions import AnswerError
 from crawlers.listing.answers import json_document
-from crawlers.records.addresses import related
 from crawlers.records.tables import csv_rows
+from crawlers.safety.addresses import related
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping

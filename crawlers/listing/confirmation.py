@@ -16,7 +16,7 @@ from crawlers.components.politeness import failures
 from crawlers.exceptions import AnswerError
 from crawlers.listing.crawl import callback
 from crawlers.listing.withdrawals import LIST
-from crawlers.records.addresses import host
+from crawlers.safety.addresses import host
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -22,7 +22,7 @@ from crawlers.listing.crawl import Limits, RunState, remembering
 from crawlers.listing.lister import Lister
 from crawlers.listing.withdrawals import Withdrawals
 from crawlers.records import curation
-from crawlers.records.addresses import host
+from crawlers.safety.addresses import host
 from crawlers.safety.names import is_source
 from crawlers.store.index import Index
 

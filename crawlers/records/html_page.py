@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 from lxml import etree
 
 from crawlers.exceptions import RulesError
-from crawlers.records.addresses import absolute
 from crawlers.safety import html
+from crawlers.safety.addresses import absolute
 from crawlers.safety.xpath import evaluate
 
 if TYPE_CHECKING:

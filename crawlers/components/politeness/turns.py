@@ -13,8 +13,7 @@ from scrapy import signals
 from scrapy.utils.asyncio import create_looping_call
 from scrapy.utils.httpobj import urlparse_cached
 
-from crawlers.records import addresses
-from crawlers.safety import locks
+from crawlers.safety import addresses, locks
 
 if TYPE_CHECKING:
     from collections.abc import Callable

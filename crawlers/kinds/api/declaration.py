@@ -13,8 +13,8 @@ from typing import Literal
 from crawlers.fields import specs
 from crawlers.items import Dataset, Resource
 from crawlers.kinds.api.expressions import Expression, Template
-from crawlers.records.addresses import related
 from crawlers.records.volatile import Volatile
+from crawlers.safety.addresses import related
 
 Values = Mapping[str, tuple["Value", ...]]
 """Parameters or headers by name; several values are the parameter repeated."""

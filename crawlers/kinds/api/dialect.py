@@ -26,9 +26,9 @@ from crawlers.listing.ladder import Again, Instead, Other, Renew, Skip, Smaller
 from crawlers.listing.since import OVERLAP
 from crawlers.listing.tree import File, Tree
 from crawlers.listing.walk import Entry, ListingPage, Offer, Walk
-from crawlers.records.addresses import absolute
 from crawlers.records.moment import moment, written
 from crawlers.safety import bounds
+from crawlers.safety.addresses import absolute
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

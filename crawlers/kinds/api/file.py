@@ -33,9 +33,9 @@ from crawlers.kinds.api.declaration import (
 )
 from crawlers.kinds.api.expressions import Expression, Template, expression, is_template, template
 from crawlers.records import toml
-from crawlers.records.addresses import host
 from crawlers.records.toml import Readers
 from crawlers.records.values import url
+from crawlers.safety.addresses import host
 from crawlers.safety.redact import redact
 
 if TYPE_CHECKING:

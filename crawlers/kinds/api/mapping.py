@@ -16,7 +16,6 @@ from crawlers.items import Agent, Dataset, Flaw, License, Relation, Resource, Se
 from crawlers.kinds.api.expressions import ExpressionError, Template, checksum_of, period_of
 from crawlers.kinds.api.file import is_there, load
 from crawlers.records import values
-from crawlers.records.addresses import absolute
 from crawlers.records.formats import file_type
 from crawlers.records.languages import languages
 from crawlers.records.lazy_dataset import LazyDataset
@@ -28,6 +27,7 @@ from crawlers.records.periods import frequency
 from crawlers.records.places import places
 from crawlers.records.record import note
 from crawlers.records.values import code, duration, metres, relation
+from crawlers.safety.addresses import absolute
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping

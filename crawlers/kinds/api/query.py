@@ -17,9 +17,9 @@ from crawlers.exceptions import AnswerError
 from crawlers.kinds.api.declaration import PLACES, Header, Variable
 from crawlers.kinds.api.mapping import portal_names
 from crawlers.listing.crawl import Crawl
-from crawlers.records.addresses import absolute, host
 from crawlers.records.moment import moment
 from crawlers.safety import strict_json
+from crawlers.safety.addresses import absolute, host
 from crawlers.safety.redact import one_line
 
 if TYPE_CHECKING:

@@ -25,9 +25,9 @@ from crawlers.listing.answers import json_document
 from crawlers.listing.confirmation import Fate, GoneRecords
 from crawlers.listing.since import LAST, beginning, since
 from crawlers.listing.spider import CatalogueSpider, ListedSpider
-from crawlers.records.addresses import absolute, host
 from crawlers.records.moment import now
 from crawlers.safety import strict_json
+from crawlers.safety.addresses import absolute, host
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator, Mapping

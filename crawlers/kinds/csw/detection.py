@@ -13,7 +13,7 @@ from crawlers.kind import Detector, Finding
 from crawlers.kinds.csw.answers import is_csw
 from crawlers.kinds.csw.getrecords import endpoint, with_parameters
 from crawlers.records import xml
-from crawlers.records.addresses import linked
+from crawlers.safety.addresses import linked
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -17,9 +17,9 @@ from crawlers.kinds.dcat.page import CataloguePage, DataJSONPage, RDFPage
 from crawlers.listing.answers import other_answer
 from crawlers.listing.crawl import in_turns
 from crawlers.records import data_json
-from crawlers.records.addresses import absolute
 from crawlers.records.rdf import formats
 from crawlers.safety import strict_json, text, xml
+from crawlers.safety.addresses import absolute
 from crawlers.safety.text import decoded, in_utf8, is_utf8
 
 if TYPE_CHECKING:

@@ -27,8 +27,8 @@ from crawlers.listing.crawl import remembering
 from crawlers.listing.dialect import Dialect, Fault, Traits
 from crawlers.listing.ladder import Again, Instead
 from crawlers.listing.walk import Entry, ListingPage, Offer, Walk
-from crawlers.records.addresses import absolute
 from crawlers.records.rdf import formats
+from crawlers.safety.addresses import absolute
 from crawlers.store.index import scope
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from scrapy import Request
 from w3lib.url import canonicalize_url
 
 from crawlers.exceptions import AnswerError
-from crawlers.records.addresses import absolute
+from crawlers.safety.addresses import absolute
 
 if TYPE_CHECKING:
     from scrapy.http import Response

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 
 from crawlers.exceptions import AnswerError
-from crawlers.records.addresses import absolute, related
 from crawlers.records.rdf.terms import HYDRA, TREE, Literal
+from crawlers.safety.addresses import absolute, related
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -12,9 +12,9 @@ from scrapy.http import HtmlResponse, TextResponse
 
 from crawlers.exceptions import AnswerError
 from crawlers.listing.answers import other_answer
-from crawlers.records.addresses import absolute
 from crawlers.records.html_page import Page
 from crawlers.safety import bounds
+from crawlers.safety.addresses import absolute
 from crawlers.safety.text import UTF8, of_page
 from crawlers.safety.xml import plain
 

@@ -15,8 +15,8 @@ from urllib.parse import unquote_plus, urlsplit, urlunsplit
 from w3lib.url import canonicalize_url
 
 from crawlers.kinds.html.rules import compiled
-from crawlers.records.addresses import without_dots
 from crawlers.safety import bounds
+from crawlers.safety.addresses import without_dots
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

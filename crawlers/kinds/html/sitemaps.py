@@ -23,9 +23,9 @@ from crawlers.kinds.html.links import chosen, foreign
 from crawlers.kinds.html.pages import GONE
 from crawlers.listing.dialect import Traits
 from crawlers.listing.walk import Entry, ListingPage, Offer, Walk
-from crawlers.records.addresses import absolute
 from crawlers.records.values import date
 from crawlers.safety import bounds
+from crawlers.safety.addresses import absolute
 from crawlers.safety.xml import plain
 
 if TYPE_CHECKING:

@@ -13,8 +13,8 @@ from crawlers.kind import Detector, Finding
 from crawlers.kinds.oai.answers import is_oai
 from crawlers.kinds.oai.spider import endpoint
 from crawlers.records import xml
-from crawlers.records.addresses import linked
 from crawlers.records.tables import toml_table
+from crawlers.safety.addresses import linked
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -10,10 +10,10 @@ from urllib.parse import parse_qsl, quote, unquote, unquote_plus, urlencode, url
 from scrapy.http import HtmlResponse
 
 from crawlers.kind import Detector
-from crawlers.records.addresses import absolute
 from crawlers.records.rdf import formats
 from crawlers.records.xml import root as xml_root
 from crawlers.safety import bounds, html
+from crawlers.safety.addresses import absolute
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

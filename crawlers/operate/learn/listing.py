@@ -21,8 +21,8 @@ from crawlers.kinds.html.software import known as known_software
 from crawlers.kinds.html.totals import counts, number
 from crawlers.operate.learn import selectors
 from crawlers.operate.learn.texts import escaped
-from crawlers.records.addresses import host
 from crawlers.records.html_page import has_text, text
+from crawlers.safety.addresses import host
 
 if TYPE_CHECKING:
     from collections.abc import Callable

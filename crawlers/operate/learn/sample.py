@@ -13,8 +13,8 @@ from rapidfuzz import fuzz
 from crawlers.kinds.html.mapping.confidence import is_outside
 from crawlers.kinds.html.rules import from_css
 from crawlers.operate.learn.texts import normal
-from crawlers.records.addresses import absolute
 from crawlers.records.html_page import text
+from crawlers.safety.addresses import absolute
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

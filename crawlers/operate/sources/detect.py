@@ -22,8 +22,8 @@ from crawlers.components.politeness.failures import challenge
 from crawlers.exceptions import AnswerError, CrawlersError, SourcesError
 from crawlers.listing.answers import other_answer
 from crawlers.operate.pages import crawl_error, end_at_once
-from crawlers.records.addresses import linked
 from crawlers.records.rdf import formats
+from crawlers.safety.addresses import linked
 
 if TYPE_CHECKING:
     from scrapy.commands import ScrapyCommand

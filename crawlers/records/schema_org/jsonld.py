@@ -13,8 +13,8 @@ from urllib.parse import unquote, urljoin
 
 from crawlers.fields import specs
 from crawlers.items import Dataset
-from crawlers.records.addresses import absolute
 from crawlers.records.geometries import geometry, is_geojson
+from crawlers.safety.addresses import absolute
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -9,7 +9,7 @@ from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
 from crawlers.items import Capture
-from crawlers.records.addresses import host
+from crawlers.safety.addresses import host
 from crawlers.safety.redact import writable
 from crawlers.store import lines
 from crawlers.store.index.database import ROWS, Followed

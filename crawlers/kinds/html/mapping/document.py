@@ -19,9 +19,9 @@ from crawlers.kinds.html.mapping.labels import MARKED, MOST, at, marks, marks_ce
 from crawlers.kinds.html.mapping.vocabulary import has_colon, vocabulary
 from crawlers.kinds.html.rules import compiled
 from crawlers.records import schema_org, values
-from crawlers.records.addresses import without_session
 from crawlers.records.html_page import LONGEST, pieces, text, tidy
 from crawlers.records.rdf.document import document as rdf_document
+from crawlers.safety.addresses import without_session
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
