@@ -244,11 +244,11 @@ def on(*nodes: Any, login: str | None = LOGIN, project: str = "crawlers") -> Nod
 
 
 def run(nodes: Nodes, what: Any) -> Any:
-    """What comes of ``what(nodes)`` within a minute."""
+    """What comes of ``what(nodes)`` within five minutes: four jobs start four Pythons."""
 
     async def within() -> Any:
         try:
-            return await asyncio.wait_for(what(nodes), 60)
+            return await asyncio.wait_for(what(nodes), 300)
         finally:
             await nodes.close()
 
