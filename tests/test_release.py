@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import json
 import os
+import re
 import shutil
 import sqlite3
 from contextlib import closing
@@ -17,10 +18,10 @@ import yaml
 from obstore.store import MemoryStore
 
 from crawlers.exceptions import ExportError
-from crawlers.operate.release import pages, release
+from crawlers.operate.release import release
 from crawlers.operate.release.card import Card
 from crawlers.s3 import connection
-from tests.conftest import command
+from tests.conftest import ROOT, command
 from tests.indexed import indexed, recounted
 from tests.test_pages import LOOKS, check_access, chromium, tab  # noqa: F401 -- a fixture
 
@@ -29,6 +30,9 @@ if TYPE_CHECKING:
 
 NOTHING = dict.fromkeys(("title", "license", "publisher", "url"))
 GIVEN = {"title": "Rivers & <more>", "license": "https://example.org/cc0", "publisher": "Us", "url": "https://e.org/r"}
+NEXT_RUN = (
+    "UPDATE runs SET run = '20260303T000000Z', finished = '2026-03-03T00:00:00.000Z' WHERE run = '20260202T030000Z'",
+)
 HOSTILE = "<script>alert(1)</script> \u202e|`x` " + "é" * 300
 
 
@@ -68,9 +72,7 @@ def test_a_release_has_what_the_index_has(output, tmp_path):
     change(output, f"UPDATE datasets SET title = '{HOSTILE}' WHERE id = 5")
     one = tmp_path / "one"
     said = made(output, one, **GIVEN)
-    assert (
-        said == f"{one}: release 20260202T030000Z, 237 datasets. The first release: there is none to compare it with."
-    )
+    assert said == f"{one}: 237 datasets of run 20260202T030000Z. The first release: there is none to compare it with."
     with closing(sqlite3.connect(output / "index.sqlite")) as db:
         kept = db.execute("SELECT source, dataset_id, title, resources FROM datasets WHERE NOT withdrawn ORDER BY 1, 2")
         assert asked("SELECT source, dataset_id, title, resources FROM one.datasets", one=one) == kept.fetchall()
@@ -151,7 +153,7 @@ def test_a_page_of_a_dataset_is_bounded(tmp_path, output):
 
 def test_the_changelog_is_what_the_tables_say(output, tmp_path):
     folder, before = tmp_path / "release", tmp_path / "before"
-    made(output, folder)
+    first_said = made(output, folder)
     shutil.copytree(folder, before)
     change(
         output,
@@ -160,7 +162,7 @@ def test_the_changelog_is_what_the_tables_say(output, tmp_path):
         "UPDATE datasets SET title = 'Another', sha256 = 'x' WHERE id % 50 = 2",
         "UPDATE resources SET url = 'https://new.example.org' WHERE dataset_id IN "
         "(SELECT dataset_id FROM datasets WHERE id % 60 = 3) AND position = 0",
-        "UPDATE runs SET run = '20260303T000000Z', finished = '2026-03-03T00:00:00.000Z' WHERE run = '20260202T030000Z'",
+        *NEXT_RUN,
     )
     said = made(output, folder)
     log = json.loads((folder / "changelog.json").read_text())
@@ -181,6 +183,9 @@ def test_the_changelog_is_what_the_tables_say(output, tmp_path):
     assert (log["release"]["id"], log["before"]["id"]) == ("20260303T000000Z", "20260202T030000Z")
     sentence = "Since release 20260202T030000Z: " + ", ".join(f"{n} {status}" for status, n in log["counts"].items())
     assert said.endswith(f". {sentence}.")
+    shown = (ROOT / "docs/release.md").read_text()
+    printed = [*(one.replace(str(folder), "release") for one in (first_said, said, release.check(str(folder))[0]))]
+    assert re.findall(r"^release: .*$", shown, re.MULTILINE) == printed, "the page shows what is printed"
     text = (folder / "changelog.md").read_text()
     assert f"\n{sentence}.\n" in text
     assert "- Another (source-1): title, sha256\n" in text
@@ -254,7 +259,7 @@ def objects(store: MemoryStore) -> dict[str, bytes]:
 def test_a_bucket_has_what_a_folder_has(output, tmp_path, store, monkeypatch):
     address = "s3://bucket/release"
     made(output, tmp_path / "one")
-    assert made(output, address).startswith("s3://bucket/release: release 2026")
+    assert made(output, address).startswith("s3://bucket/release: 237 datasets of run 2026")
     first = bytes_of(tmp_path / "one")
     assert objects(store) == first
     change(
@@ -306,7 +311,7 @@ def test_check_names_each_file_that_differs(output, tmp_path):
             "datasets.parquet is not what metadata.json says.",
             "report.md is missing.",
             "note.txt is no part of the release.",
-            f"{folder}: release 20260202T030000Z, 3 of 19 files differ.",
+            f"{folder}: 3 of 19 files differ.",
         ],
     )
 

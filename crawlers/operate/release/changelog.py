@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 FILES = ("changelog.json", "changelog.md")
 STATUSES = ("added", "changed", "removed")
-_MOST = 200  # of each kind, named in Markdown
+_MOST = 100  # of each kind, named in Markdown
 _SHOWN = 6  # fields
 Counts = dict[str, Counter[str]]
 """By source, then by status."""

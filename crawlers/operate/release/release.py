@@ -75,7 +75,7 @@ def release(output: Path, address: str, given: Mapping[str, str | None], spool: 
         columns = {table.name: [field._asdict() for field in table.fields] for table in tables.TABLES}
         content = metadata(found, SCHEMA, columns) | {"files": _files(made)}
         (made / METADATA).write_bytes(strict_json.dumps(content))
-    return f"{place.name}: release {found.id}, {counted(found.totals['datasets'], 'dataset')}. {news}"
+    return f"{place.name}: {counted(found.totals['datasets'], 'dataset')} of run {found.id}. {news}"
 
 
 def _folders(names: Sequence[str]) -> dict[str, str]:
@@ -323,5 +323,5 @@ def check(address: str) -> tuple[str, list[str]]:
         found += [f"{one_line(name)} is no part of the release." for name in others]
     of = counted(len(known["files"]), "file")
     if found:
-        return f"{place.name}: release {known['id']}, {len(found)} of {of} differ.", found
-    return f"{place.name}: release {known['id']}, {of} as {METADATA} says.", found
+        return f"{place.name}: {len(found)} of {of} differ.", found
+    return f"{place.name}: {of} as {METADATA} says.", found
