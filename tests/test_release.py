@@ -105,7 +105,7 @@ def test_it_says_what_it_is_in_each_form(output, tmp_path):
     assert {each["data_files"] for each in card["configs"]} == {"datasets.parquet", "resources.parquet"}
     assert all(f"| `{field['name']}` |" in rest for fields in known["tables"].values() for field in fields)
     croissant = json.loads((one / "croissant.json").read_text())
-    assert croissant["license"] == GIVEN["license"]
+    assert (croissant["license"], croissant["version"]) == (GIVEN["license"], "2026.2.2")
     assert {each["@id"]: each["sha256"] for each in croissant["distribution"]} == {
         name: known["files"][name]["sha256"] for name in ("datasets.parquet", "resources.parquet")
     }
@@ -137,15 +137,17 @@ def test_it_is_the_same_byte_for_byte(output, tmp_path):
 
 def test_a_page_of_a_dataset_is_bounded(tmp_path, output):
     """20,000 of them are loaded in less than 10 MB, whatever the catalogues send."""
-    long = "'" + '"\\é漢🌊' * 400 + "'"
-    change(output, f"UPDATE datasets SET title = {long}, publisher = {long}, description = {long}, license = {long}")
+    long = "'" + '"\\é漢🌊' * 100 + "'"
+    columns = ", ".join(f"{name} = {long}" for name in ("title", "publisher", "description", "license"))
+    change(output, f"UPDATE datasets SET {columns} WHERE id < 40")
     one = tmp_path / "one"
     made(output, one)
     parts = sorted((one / "page").glob("datasets-*.js"))
-    rows = [row for path in parts for row in json.loads(path.read_text().split(", ", 1)[1].rstrip(");\n"))]
+    rows = [line for path in parts for line in path.read_bytes().splitlines() if line.startswith(b'["')]
     assert len(rows) == 237
-    assert sum(path.stat().st_size for path in parts) < 500 * len(rows)
-    assert all(row[0] and row[1].startswith("https://") for row in rows)
+    assert 440 < max(map(len, rows)) < 460
+    parsed = [json.loads(row.rstrip(b",")) for row in rows]
+    assert all(row[0] and row[1].startswith("https://") for row in parsed)
 
 
 # Against the release before

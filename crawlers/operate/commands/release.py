@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 
 from crawlers.operate.console import print_error
+from crawlers.operate.mirrored import bring_up
 from crawlers.operate.strict_command import ProjectCommand
 
 _DIFFERS = 3
@@ -12,6 +13,8 @@ _GIVEN = ("title", "license", "publisher", "url")
 
 
 class Command(ProjectCommand):
+    reads_output = False  # --check does not
+
     takes = "FOLDER|s3://BUCKET/PREFIX [--title TEXT] [--license URL] [--publisher NAME] [--url URL] | --check FOLDER"
     summary = "Write the metadata of all sources as files to publish: Parquet, reports, changes, a page to search"
     description = (
@@ -42,6 +45,7 @@ class Command(ProjectCommand):
             print(sentence)
             self.exitcode = _DIFFERS if differing else 0
             return
+        bring_up(self.settings, damaged=self.tell_damage)
         output = self.path("OUTPUT_DIR")
         held_sources(output)
         self.tell_replaced()

@@ -11,6 +11,7 @@ from markupsafe import Markup
 from crawlers.operate.release import pages
 from crawlers.operate.release.tables import TABLES
 from crawlers.operate.report.report import environment, plain
+from crawlers.records.moment import moment
 from crawlers.safety import strict_json
 from crawlers.store.export.croissant import CONFORMS_TO, CONTEXT
 from crawlers.store.figures import contents
@@ -92,18 +93,19 @@ class Card:
                 "name": table.file,
                 "contentUrl": table.file,
                 "contentSize": f"{files[table.file]['bytes']} B",
-                "encodingFormat": _PARQUET,
+                "encodingFormat": "application/x-parquet",  # the name that its readers know
                 "sha256": files[table.file]["sha256"],
             }
             for table in TABLES
         ]
+        day = moment(self.found.time)
         return {
             "@context": CONTEXT,
             "@type": "sc:Dataset",
             "conformsTo": CONFORMS_TO,
             "name": self.title,
             "description": self.description,
-            "version": self.found.id,
+            **({"version": f"{day.year}.{day.month}.{day.day}"} if day else {}),  # a semantic version
             "datePublished": self.found.time,
             **self._given(lambda name: {"@type": "sc:Organization", "name": name}),
             "distribution": distribution,

@@ -46,7 +46,7 @@ const loaded = (() => {
     const about = element("p", "", "of");
     for (const text of [publisher, sources[from], formats, license, modified]) {
       if (!text) continue;
-      const one = element("span", "", text === modified ? "date" : "");
+      const one = document.createElement("span");
       one.append(element("bdi", text));
       about.append(one);
     }
