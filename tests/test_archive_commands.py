@@ -26,9 +26,9 @@ from warcio.archiveiterator import ArchiveIterator
 from crawlers.archive.blobs import Blob, FolderBlobs, key, open_blobs
 from crawlers.exceptions import ArchiveError
 from crawlers.items import Capture
-from crawlers.operate.archive.collection import Bucket
 from crawlers.operate.archive.holdings import Holdings
 from crawlers.operate.archive.pruning import prune
+from crawlers.operate.place import Bucket
 from crawlers.safety import strict_json
 from crawlers.safety.locks import LOCK, take
 from crawlers.store.index.captures import line
@@ -973,7 +973,7 @@ def test_an_archive_in_s3(full: Archive, seaweed: Seaweed, tmp_path: Path) -> No
     bagit.Bag(str(unpacked(tmp_path / "bag.zip"))).validate()
     assert "2 bags written" in full.run("bag", "--each", "--to", "s3://towns/bags").stdout
     assert "1 bags written, 1 as" in full.run("bag", "--each", "--to", "s3://towns/bags").stdout
-    (tmp_path / "d1.zip").write_bytes(Bucket("s3://towns/bags", None).read("town/datasets/d1.zip") or b"")
+    (tmp_path / "d1.zip").write_bytes(Bucket("s3://towns/bags", "--to", None).read("town/datasets/d1.zip") or b"")
     bagit.Bag(str(unpacked(tmp_path / "d1.zip"))).validate()
     assert full.run("prune", "--yes", "-sARCHIVE_KEEP_DAYS=1").returncode == 0
     assert {blob.sha256 for blob in blobs} == {sha256(CSV), sha256(b"gone"), sha256(b"loose")}  # that is too young

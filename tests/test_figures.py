@@ -89,7 +89,7 @@ def asked(db: sqlite3.Connection, query: str, names: list[str]) -> list[tuple[An
 
 
 def bars(rows: list[tuple[Any, ...]], others: str) -> dict[str, Any]:
-    return contents._shares(sorted(rows, key=lambda row: (-row[1], row[0] or "")), others)
+    return contents.shares(sorted(rows, key=lambda row: (-row[1], row[0] or "")), others)
 
 
 def each(db: sqlite3.Connection) -> Iterator[tuple[Columns, list[str]]]:

@@ -229,6 +229,7 @@ def test_the_command_line_prevails_over_a_source(archiving):
         ((), "lake keeps its files in the folder archive, which a runner of GitHub loses: set ARCHIVE_STORE to s3:/"),
         (("town", "-s", "OUTPUT_DIR=/srv/x"), "OUTPUT_DIR is /srv/x, which a runner of GitHub does not keep: name"),
         (("town", "-s", "JOBS_DIR=../x"), "JOBS_DIR is ../x, which a runner"),
+        (("release", "-s", "OUTPUT_DIR=/srv/x"), "OUTPUT_DIR is /srv/x, which a runner of GitHub does not keep: name"),
         (
             ("lake", "-s", "ARCHIVE_STORE=s3://bucket/files", "-s", "FORMS_FILE=../forms.toml"),
             "FORMS_FILE is ../forms.toml, which a runner of GitHub lacks: move it into the repository.",
@@ -249,7 +250,7 @@ def test_what_a_runner_does_not_keep_is_refused(archiving, words, sentence):
     assert not (archiving / "deploy").exists()
 
 
-@pytest.mark.parametrize("words", [("hdx",), ("ecosystem", "--publish-to", "https://a.example.org"), ()])
+@pytest.mark.parametrize("words", [("hdx",), ("ecosystem", "--publish-to", "https://a.example.org"), ("release",), ()])
 @pytest.mark.parametrize("form", [(), ("--systemd",), ("--cron-file",)])
 def test_what_the_files_run_exists(place, words, form):
     cron = ("--cron", "daily") if not words else ()
@@ -259,9 +260,27 @@ def test_what_the_files_run_exists(place, words, form):
         accept(one)
 
 
+def test_a_release_is_made_of_what_the_harvest_left(place):
+    """In its group, so that both share a cache and never run at once; it saves nothing."""
+    (text,), (harvest,) = written(place, "release").values(), written(place).values()
+    content, by_name = yaml.safe_load(text), steps(text)
+    assert content["permissions"] == {"contents": "write", "actions": "read"}
+    assert content[True]["schedule"] == [{"cron": "0 5 * * 1"}]
+    assert content["concurrency"] == yaml.safe_load(harvest)["concurrency"]
+    assert by_name["Restore what earlier runs left"] == steps(harvest)["Restore what earlier runs left"]
+    assert set(re.findall(r"uses: (\S+)", text)) < set(re.findall(r"uses: (\S+)", harvest))
+    assert "save" not in text
+    assert commands(text) == [["release", "release"]]
+    names = list(by_name)
+    assert names.index("Take the release before, to tell what changed") < names.index("Run") < len(names) - 1
+    assert by_name[names[-1]]["if"] == "steps.run.outcome == 'success'"
+    assert "env" not in by_name["Run"]
+
+
 @needs("bash")
-def test_scripts_are_those_of_a_shell(place):
-    (text,) = written(place).values()
+@pytest.mark.parametrize("words", [(), ("release",)])
+def test_scripts_are_those_of_a_shell(place, words):
+    (text,) = written(place, *words).values()
     for step in steps(text).values():
         checked = subprocess.run(["bash", "-n"], input=step.get("run", ""), text=True, check=False, capture_output=True)
         assert checked.stderr == ""
@@ -420,6 +439,7 @@ def test_a_file_is_not_overwritten_unasked(place):
     [
         (["hdy"], "has no source 'hdy'. Did you mean hdx?"),
         (["ecosystem", "hdx"], "ecosystem goes by itself"),
+        (["hdx", "release"], "release goes by itself"),
         (["hdx", "--cron", "61 * * * *"], "--cron: '61 * * * *' is not"),
         (["hdx", "--cron", "0 4 L * *"], "--cron: '0 4 L * *' has an L or a #"),
         (["town", "--systemd"], "Harvest of town has no schedule in sources.toml: give it one, or --cron."),

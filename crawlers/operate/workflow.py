@@ -36,6 +36,9 @@ if TYPE_CHECKING:
 
 
 ECOSYSTEM = "ecosystem"
+RELEASE = "release"
+ALONE = (ECOSYSTEM, RELEASE)
+"""The names that stand for no source."""
 _DUE = "harvest"
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _S3 = (
@@ -91,7 +94,7 @@ def workflows(
     """Return the workflows of these names.
 
     Args:
-        names: ``ecosystem``, or sources; none for all sources that are due.
+        names: ``ecosystem``, ``release``, or sources; none for all sources that are due.
         sources: those that are run.
         cron: replaces their own times: a cron expression, or daily, weekly, monthly.
         settings: the project's, which name the environment variables of some secrets.
@@ -104,6 +107,8 @@ def workflows(
     shipped = {name: Workflow(name=name, **table) for name, table in _table().items()}
     if ECOSYSTEM in names:
         found = [_equipped(one, [], settings) for one in shipped.values() if one.group == ECOSYSTEM]
+    elif RELEASE in names:
+        found = [_equipped(shipped[RELEASE], [], settings)]
     elif names:
         chosen = [sources[name] for name in dict.fromkeys(names)]
         found = [_equipped(_harvest(one, shipped[_DUE], cron), [one], settings) for one in chosen]
@@ -199,7 +204,15 @@ def github(workflow: Workflow) -> dict[str, str]:
     summary = shlex.join(("scrapy", "report", "--format", "markdown", *workflow.settings))
     keys = _S3 if "OUTPUT_MIRROR" in workflow.places else ()
     version = f"{sys.version_info.major}.{sys.version_info.minor}"
-    values = {"command": command, "summary": summary, "keys": keys, "python": version, "kept": kept, "logs": logs}
+    values: dict[str, Any] = {
+        "releases": workflow.name == RELEASE,
+        "command": command,
+        "summary": summary,
+        "keys": keys,
+        "python": version,
+        "kept": kept,
+        "logs": logs,
+    }
     text = _rendered("workflow.yml", workflow, **values)
     return {f"{workflow.name}.yml": text}
 

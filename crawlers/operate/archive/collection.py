@@ -6,12 +6,9 @@ that one range of bytes is enough to get it; <id>.html shows that. What is there
 
 from __future__ import annotations
 
-import tempfile
-from abc import ABC, abstractmethod
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from functools import cache
-from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import urlsplit
 
 from crawlers.exceptions import ArchiveError, DamagedError
@@ -19,27 +16,23 @@ from crawlers.operate.archive.bag import GAP, pack
 from crawlers.operate.archive.holdings import ARCHIVE_OF
 from crawlers.operate.console import print_error
 from crawlers.operate.jinja import templates
-from crawlers.s3.address import is_address, need, parse
+from crawlers.operate.place import place_of
 from crawlers.safety import strict_json
 from crawlers.safety.names import safe
 from crawlers.safety.redact import safe_line
-from crawlers.store.export.output import target
 from crawlers.store.figures.formatting import number, size
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Iterator
 
     from jinja2 import Environment
 
     from crawlers.operate.archive.holdings import Holdings
+    from crawlers.operate.place import Place
 
 _FORMAT = 1  # of <id>.json: a bag of another one is written again
 _PAGE = 500  # bags on a page
-_LARGEST = 64 * 1024 * 1024  # bytes of what is read again
 _LONGEST = 300  # characters of a title
-_TYPES = {".zip": "application/zip", ".json": "application/json", ".jsonl": "application/jsonl"}
-_HTML = "text/html; charset=utf-8"
 _DATASETS = """
 SELECT found.dataset_id, d.title, (
     SELECT sha256 FROM documents o WHERE o.source = :source AND o.kind = 'dataset' AND o.dataset_id = found.dataset_id
@@ -70,153 +63,17 @@ class Shown(NamedTuple):
     gaps: int
 
 
-class Place(ABC):
-    """Where the bags go.
-
-    Attributes:
-        name: as messages name it.
-    """
-
-    name: str
-
-    @abstractmethod
-    def read(self, name: str) -> bytes | None:
-        """Return a small file; ``None`` if there is none, or it can't be one of ours.
-
-        Raises:
-            ArchiveError: it can't be read.
-        """
-
-    @abstractmethod
-    def size(self, name: str) -> int | None:
-        """Return how many bytes a file has; ``None`` if there is none.
-
-        Raises:
-            ArchiveError: that can't be found out.
-        """
-
-    @abstractmethod
-    @contextmanager
-    def open(self, name: str) -> Iterator[IO[bytes]]:
-        """Open a file for writing, which is there as a whole afterwards, or not at all.
-
-        Raises:
-            ArchiveError, ExportError: it can't be written.
-        """
-
-    def write(self, name: str, body: bytes) -> None:
-        """Write a small file."""
-        with self.open(name) as file:
-            file.write(body)
-
-
-class Folder(Place):
-    """A folder."""
-
-    def __init__(self, root: Path) -> None:
-        self.root, self.name = root, str(root)
-
-    def read(self, name: str) -> bytes | None:
-        try:
-            with (self.root / name).open("rb") as file:
-                return file.read(_LARGEST)
-        except FileNotFoundError:
-            return None
-        except OSError as error:
-            raise ArchiveError(f"{self.root / name} can't be read: {error.strerror}.") from None
-
-    def size(self, name: str) -> int | None:
-        try:
-            return (self.root / name).stat().st_size
-        except FileNotFoundError:
-            return None
-        except OSError as error:
-            raise ArchiveError(f"{self.root / name} can't be read: {error.strerror}.") from None
-
-    @contextmanager
-    def open(self, name: str) -> Iterator[IO[bytes]]:
-        path = self.root / name
-        try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise ArchiveError(f"{path.parent} can't be made: {error.strerror}.") from None
-        with target(path) as file:
-            yield file
-
-
-class Bucket(Place):
-    """A bucket.
-
-    Args:
-        spool: the folder for what is to be uploaded; by default the system's.
-
-    Raises:
-        OutputError: it is not the address of a bucket, or can't be used.
-    """
-
-    def __init__(self, address: str, spool: str | None) -> None:
-        need("--to", "obstore")
-        from crawlers.s3.connection import Patience, connected  # noqa: PLC0415  # obstore takes long to import
-
-        bucket, prefix = parse(address, "--to")
-        self.name, self.spool, self.timeout = f"s3://{bucket}/{prefix}".rstrip("/"), spool, Patience().timeout
-        self.store = connected(bucket, prefix, Patience(), "--to")
-
-    def read(self, name: str) -> bytes | None:
-        import obstore  # noqa: PLC0415
-
-        with self._failures():
-            try:
-                found = obstore.get(self.store, name)
-                return bytes(found.bytes()) if found.meta["size"] <= _LARGEST else None
-            except FileNotFoundError as error:
-                if "<Code>NoSuchBucket<" in str(error):
-                    raise
-                return None
-
-    def size(self, name: str) -> int | None:
-        import obstore  # noqa: PLC0415
-
-        with self._failures():
-            try:
-                return obstore.head(self.store, name)["size"]
-            except FileNotFoundError:
-                return None
-
-    @contextmanager
-    def open(self, name: str) -> Iterator[IO[bytes]]:
-        import obstore  # noqa: PLC0415
-
-        with tempfile.NamedTemporaryFile(dir=self.spool, prefix="bag-") as file:
-            yield file
-            file.flush()
-            attributes = {"Content-Type": _TYPES.get(Path(name).suffix, _HTML)}
-            with self._failures():
-                obstore.put(self.store, name, Path(file.name), attributes=attributes)
-
-    @contextmanager
-    def _failures(self) -> Iterator[None]:
-        from obstore.exceptions import BaseError  # noqa: PLC0415
-
-        from crawlers.s3.connection import failure  # noqa: PLC0415
-
-        try:
-            yield
-        except (BaseError, FileNotFoundError) as error:
-            raise ArchiveError(str(failure(error, self.name, "--to", self.timeout).strerror)) from None
-
-
 def collect(holdings: Holdings, names: list[str], opts: argparse.Namespace) -> int:
     """Write the bag of each dataset of some archives, or of all; return the exit code.
 
     Raises:
-        ArchiveError: an option is missing, there is no such archive, or the place can't be written into.
+        ArchiveError: an option is missing, or there is no such archive.
+        ExportError: the place can't be written into.
         OutputError: the place is neither a folder nor the address of a bucket.
     """
     if not (opts.each and opts.to) or opts.to == "-" or opts.output:
         raise ArchiveError("scrapy archive bag takes -o FILE for one bag, or --each --to FOLDER for one per dataset.")
-    settings = holdings.settings
-    place = Bucket(opts.to, settings["SPOOL_DIR"]) if is_address(opts.to, "--to") else Folder(Path(opts.to))
+    place = place_of(opts.to, "--to", holdings.settings["SPOOL_DIR"])
     chosen = list(dict.fromkeys(map(holdings.archive, names))) or holdings.archives
     has_gaps = [_Collection(holdings, place, archive, force=opts.force).write() for archive in chosen]
     sources = [one.removeprefix(ARCHIVE_OF) for one in holdings.archives]

@@ -19,11 +19,12 @@ if TYPE_CHECKING:
 class Command(ProjectCommand):
     reads_output = False
 
-    takes = "[NAME ... | ecosystem] [--cron TIME] [--systemd] [--cron-file] [-o FOLDER] [--force]"
+    takes = "[NAME ... | ecosystem | release] [--cron TIME] [--systemd] [--cron-file] [-o FOLDER] [--force]"
     summary = "Write the files for unattended runs: GitHub Actions, systemd, cron"
     description = (
-        "Write a workflow of GitHub Actions for each named source, for the CKAN ecosystem, or for all sources that "
-        "are due; or a service and a timer of systemd, or lines for a crontab. Exit code: 0 written, 1 not written."
+        "Write a workflow of GitHub Actions for each named source, for the CKAN ecosystem, for a weekly release, "
+        "or for all sources that are due; or a service and a timer of systemd, or lines for a crontab. "
+        "Exit code: 0 written, 1 not written."
     )
 
     def add_options(self, parser: argparse.ArgumentParser) -> None:
@@ -58,11 +59,11 @@ class Command(ProjectCommand):
         """Return the sources that are named."""
         from crawlers.operate.sources.file import SourcesFile
         from crawlers.operate.sources.source import Known
-        from crawlers.operate.workflow import ECOSYSTEM
+        from crawlers.operate.workflow import ALONE
 
-        if ECOSYSTEM in names:
+        if found := next((name for name in ALONE if name in names), None):
             if len(names) > 1:
-                raise WorkflowError("ecosystem goes by itself, without names of sources.")
+                raise WorkflowError(f"{found} goes by itself, without names of sources.")
             return {}
         path = self.path("SOURCES_FILE")
         if not names and not path.exists():
@@ -100,8 +101,9 @@ def _next(workflows: list[Workflow]) -> list[str]:
     from crawlers.operate.workflow import badge
 
     secrets = sorted({secret for one in workflows for secret in one.secrets} - {"GITHUB_TOKEN"})
+    passed = f"Secrets of the repository that they pass on, if they are set: {', '.join(secrets)}."
     return [
-        f"Secrets of the repository that they pass on, if they are set: {', '.join(secrets)}.",
+        *([passed] if secrets else []),
         "Badges for the README:",
         *map(badge, workflows),
     ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from datetime import UTC, date, datetime, timedelta
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -11,6 +12,7 @@ from crawlers.store.index.schema import FIELDS as COLUMNS
 from crawlers.store.index.schema import STALE
 
 if TYPE_CHECKING:
+    import sqlite3
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from crawlers.store.columns import Columns
@@ -79,6 +81,18 @@ _FORMATS = """
 _LICENCES = """
     SELECT license, count(*) FROM datasets WHERE source IN (SELECT unnest($names)) GROUP BY 1 ORDER BY 2 DESC, 1
 """
+_HELD = "source IN (SELECT value FROM json_each(?1)) AND withdrawn = 0"
+_LANGUAGES = f"""
+    SELECT one.value, count(*) FROM datasets
+    LEFT JOIN json_each(CASE languages WHEN '[]' THEN NULL ELSE languages END) one
+    WHERE {_HELD} GROUP BY 1 ORDER BY 2 DESC, 1
+"""  # noqa: S608  # the condition above
+_COUNTRIES = f"""
+    SELECT country, count(*) FROM (
+        SELECT DISTINCT datasets.id, coalesce(one.value ->> 'code', country) AS country FROM datasets
+        LEFT JOIN json_each(spatial) one WHERE {_HELD}
+    ) GROUP BY 1 ORDER BY 2 DESC, 1
+"""  # noqa: S608
 AGES = {
     "month": {"name": "last month", "style": "heat5"},
     "year": {"name": "last year", "style": "heat4"},
@@ -126,16 +140,31 @@ Row = dict[str, Any]
 
 def formats(columns: Columns, names: Sequence[str]) -> Row:
     """Return the number of resources of each format."""
-    return _shares(columns.rows(_FORMATS, names=names), "other formats")
+    return shares(columns.rows(_FORMATS, names=names), "other formats")
 
 
 def licences(columns: Columns, names: Sequence[str]) -> Row:
     """Return the number of datasets of each licence."""
-    return _shares(columns.rows(_LICENCES, names=names), "other licences")
+    return shares(columns.rows(_LICENCES, names=names), "other licences")
 
 
-def _shares(found: Iterable[tuple[Any, ...]], others: str) -> Row:
-    """Return bars, the longest first; "others" and "not stated" come last."""
+def languages(db: sqlite3.Connection, names: Sequence[str]) -> Row:
+    """Return the number of datasets in each language; a dataset in several counts for each."""
+    return shares(db.execute(_LANGUAGES, (json.dumps(list(names)),)), "other languages")
+
+
+def countries(db: sqlite3.Connection, names: Sequence[str]) -> Row:
+    """Return the number of datasets about each country; a dataset about several counts for each."""
+    return shares(db.execute(_COUNTRIES, (json.dumps(list(names)),)), "other countries")
+
+
+def shares(found: Iterable[tuple[Any, ...]], others: str) -> Row:
+    """Return bars, the longest first; "others" and "not stated" come last.
+
+    Args:
+        found: labels and numbers, the largest number first.
+        others: what those are called for which there is no bar.
+    """
     rows: list[Row] = []
     rest, kinds, nothing = 0, 0, 0
     for label, value in found:
