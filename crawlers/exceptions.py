@@ -75,6 +75,10 @@ class IndexUnreadableError(CrawlersError):
     """index.sqlite is not there or can't be read; raised for those who only read it."""
 
 
+class SearchError(CrawlersError):
+    """A search can't be understood."""
+
+
 class RunError(CrawlersError):
     """No run has that name."""
 

@@ -34,6 +34,7 @@ class Spec:
         schema_org: the same for a page's Dataset of schema.org.
         ckan: the fields of a package or a resource of CKAN, and of its usual extensions.
         found: whether a search finds its words among the `details` of a dataset.
+        facet: what a search calls its values as a filter, of which it counts the datasets: ``keyword`` of ``keywords``.
         brief: whether the index cuts it to the length of a name, though it is Markdown.
         without: why a vocabulary, ``html`` or the ``index`` lacks it, as a clause.
     """
@@ -47,6 +48,7 @@ class Spec:
     schema_org: tuple[str, ...] = ()
     ckan: tuple[str, ...] = ()
     found: bool = False
+    facet: str = ""
     brief: bool = False
     without: Mapping[str, str] = field(default_factory=dict)
 

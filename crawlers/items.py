@@ -382,6 +382,7 @@ class Dataset:
     publisher: Agent | None = spec(
         "agent",
         "Who publishes it.",
+        facet="publisher",
         rdf="dct:publisher dc:publisher schema:publisher",
         data_json="publisher",
         schema_org="publisher",
@@ -418,6 +419,7 @@ class Dataset:
     keywords: list[str] = spec(
         "labels",
         "What it is about, in the publisher's words.",
+        facet="keyword",
         rdf="dcat:keyword dc:subject schema:keywords",
         data_json="keyword keywordMap",
         schema_org="keywords",
@@ -426,6 +428,7 @@ class Dataset:
     themes: list[str] = spec(
         "labels",
         "What it is about, in the words of a vocabulary.",
+        facet="theme",
         rdf="dcat:theme dct:subject dcatap:hvdCategory",
         data_json="theme category subject",
         schema_org="about genre",
@@ -434,6 +437,7 @@ class Dataset:
     languages: list[str] = spec(
         "languages",
         "BCP 47 tags.",
+        facet="language",
         rdf="dct:language dc:language schema:inLanguage",
         data_json="language",
         schema_org="inLanguage",
@@ -442,6 +446,7 @@ class Dataset:
     license: License | None = spec(
         "license",
         "Its licence.",
+        facet="license",
         label="Licence",
         rdf="dct:license dct:#license cc:license schema:license dct:rights dc:rights",
         data_json="license",
@@ -495,6 +500,7 @@ class Dataset:
     spatial: list[Place] = spec(
         "places",
         "The places that the data cover.",
+        facet="country",
         label="Places",
         rdf="dct:spatial dcat:spatial schema:spatialCoverage dcat-us:geographicBoundingBox",
         data_json="spatial geographicBoundingBox",
@@ -504,6 +510,7 @@ class Dataset:
     country: str | None = spec(
         "text",
         "ISO 3166-1 alpha-3 of all its places, else in the source's words.",
+        facet="country",
         schema_org="spatialCoverage",
         ckan="country",
         without=_OF_PLACES,
@@ -745,6 +752,7 @@ class Resource:
     format: str | None = spec(
         "text",
         "Its format, as the source spells it.",
+        facet="format",
         rdf="dct:format dc:format",
         data_json="format",
         schema_org="encodingFormat",

@@ -13,6 +13,7 @@ from pathlib import Path
 from tempfile import mkdtemp
 from typing import TYPE_CHECKING, Any
 
+from crawlers.store.index import facets
 from crawlers.store.index.schema import TABLES, VERSION, VIEWS
 
 if TYPE_CHECKING:
@@ -73,8 +74,11 @@ def _made(*, datasets: int, sources: int, runs: int, seed: int, holding: int | N
             _put(db, "runs", row)
             if row["failed"]:
                 _put(db, "run_errors", {"source": name, "run": row["run"], "kind": "http", "count": row["failed"]})
+    codes: dict[facets.Value, int] = {}
     for number in range(datasets):
-        _dataset(db, names[number % (holding or sources)], number, chance, year)
+        _dataset(db, names[number % (holding or sources)], number, chance, year=year, codes=codes)
+    for value, code in codes.items():
+        _put(db, "facets", {"code": code, "facet": value[0], "folded": facets.folded(*value), "value": value[1]})
     db.execute("INSERT INTO search (search) VALUES ('rebuild')")
     recounted(db)
     db.execute("COMMIT")
@@ -127,17 +131,36 @@ def _runs(source: str, runs: int, chance: random.Random, year: int) -> Iterator[
         }
 
 
-def _dataset(db: sqlite3.Connection, source: str, number: int, chance: random.Random, year: int) -> None:
+def _dataset(
+    db: sqlite3.Connection,
+    source: str,
+    number: int,
+    chance: random.Random,
+    *,
+    year: int,
+    codes: dict[facets.Value, int],
+) -> None:
     place, thing, how = chance.choice(_PLACES), chance.choice(_THINGS), chance.choice(_HOW)
     dataset_id, title = f"{number:08x}-0000-4000-8000-000000000000", f"{place.upper()} {thing} {how} {number}"
     modified = f"{chance.randint(2016, 2026)}-{chance.randint(1, 11):02}-{chance.randint(1, 20):02}T06:30:00"
     formats = [chance.choice(_FORMATS) for _ in range(chance.randint(1, 4))]
     words = " ".join(chance.choice(_THINGS + _HOW) for _ in range(40))
     withdrawn = int(number % 97 == 0)
+    formats_ = {one for one in formats if one}
+    license_ = chance.choice(_LICENCES)
+    values = {
+        *(("source", source), ("kind", "ckan"), ("publisher", f"Organisation {number % 50}")),
+        *(("keyword", thing), ("keyword", how), ("country", place.upper()), ("year", modified[:4])),
+        *(("format", one) for one in formats_),
+        *([("license", license_)] if license_ else []),
+    }
     _put(
         db,
         "datasets",
         {
+            "facets": json.dumps(
+                sorted(codes.setdefault(each, len(codes) + 1) for each in values), separators=(",", ":")
+            ),
             "source": source,
             "dataset_id": dataset_id,
             "withdrawn": withdrawn,
@@ -149,7 +172,7 @@ def _dataset(db: sqlite3.Connection, source: str, number: int, chance: random.Ra
             "issued": modified[:10] if number % 2 else None,
             "modified": modified,
             "publisher": f"Organisation {number % 50}",
-            "license": chance.choice(_LICENCES),
+            "license": license_,
             "keywords": json.dumps([thing, how]),
             "frequency": chance.choice(("DAILY", "MONTHLY", "ANNUAL", "IRREG", None)),
             "spatial": json.dumps([{"name": place, "code": place.upper()}]),
@@ -157,7 +180,7 @@ def _dataset(db: sqlite3.Connection, source: str, number: int, chance: random.Ra
             "identifier": dataset_id,
             "uri": f"https://{'shared' if number % 50 < 2 else source}.example.org/{number // 50}/{number % 50 // 2}",
             "resources": len(formats),
-            "formats": json.dumps(sorted({one for one in formats if one})),
+            "formats": json.dumps(sorted(formats_)),
             "resource_titles": " ".join(f"part {part} of {thing}" for part in range(len(formats))),
             "metadata_source": "package_search",
             "file": f"datasets/{dataset_id}.json",

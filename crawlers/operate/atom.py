@@ -1,4 +1,4 @@
-"""Atom feeds (RFC 4287) of what changed in datasets: of the dashboard, and of `scrapy changes --format atom`."""
+"""Atom feeds (RFC 4287) of what changed in datasets, and of what a search finds: of the dashboard and of commands."""
 
 from __future__ import annotations
 
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from crawlers.store.difference import Difference
     from crawlers.store.figures.changes import Kept, Row
     from crawlers.store.index.known import Key
+    from crawlers.store.index.search import Found
 
 TYPE = "application/atom+xml"
 _NAMESPACE = "http://www.w3.org/2005/Atom"
@@ -34,6 +35,8 @@ _SENTENCES = {
     "withdrawn": "The catalogue no longer has it; its last version is kept.",
     "restored": "The catalogue has it again.",
 }
+_REST = {4: "-01-01", 7: "-01"}
+"""What a year and a month lack to be a day."""
 _CHANGES, _LINES = 40, 200  # of an entry; the page that it links has more
 
 
@@ -68,7 +71,7 @@ class Entry:
         source: the dataset's.
         key: the document's: kind, dataset id, resource id or "".
         time: when it was written, in UTC, as its line in the manifest has it.
-        status: new, updated, withdrawn or restored.
+        status: new, updated, withdrawn or restored; "" of a dataset that a search found.
         title: the dataset's; its id if it has none.
         fields: which fields changed; ``None`` if that is not known.
         publisher: the dataset's.
@@ -92,8 +95,8 @@ class Entry:
 
     @property
     def id(self) -> str:
-        """Its id, whatever its source is called by now."""
-        return identity(*self.key, self.time, self.status)
+        """Its id, whatever its source is called by now; that of a dataset that was found never changes."""
+        return identity(*self.key, self.time, self.status) if self.status else identity(self.source, *self.key)
 
 
 def entry_of(db: sqlite3.Connection, kept: Kept, change: Row, page: str | None = None) -> Entry:
@@ -117,6 +120,24 @@ def entry_of(db: sqlite3.Connection, kept: Kept, change: Row, page: str | None =
         about=change["about"],
         difference=found.difference,
         reason=found.reason,
+        page=page,
+    )
+
+
+def entry_of_found(found: Found, page: str | None = None) -> Entry:
+    """Return the entry of a dataset that a search found.
+
+    Args:
+        page: the address of a page about it, if there is one.
+    """
+    return Entry(
+        source=found.source,
+        key=("dataset", found.dataset_id, ""),
+        time=(found.modified or "") + _REST.get(len(found.modified or ""), ""),
+        status="",
+        title=found.title or found.name or found.dataset_id,
+        publisher=found.publisher,
+        about=found.snippet,
         page=page,
     )
 
@@ -159,11 +180,13 @@ def _write_entry(xml: etree._IncrementalFileWriter, entry: Entry) -> None:
     fields = f" ({', '.join(entry.fields)})" if entry.fields else ""
     with xml.element(_name("entry")):
         _write(xml, "id", entry.id)
-        _write(xml, "title", _line(f"{entry.status.capitalize()}: {cut(entry.title, 200)}{fields}"))
+        status = f"{entry.status.capitalize()}: " if entry.status else ""
+        _write(xml, "title", _line(f"{status}{cut(entry.title, 200)}{fields}"))
         _write(xml, "updated", _moment(entry.time))
         with xml.element(_name("author")):
             _write(xml, "name", _line(entry.publisher or entry.source))
-        _write(xml, "category", term=_line(entry.status))
+        if entry.status:
+            _write(xml, "category", term=_line(entry.status))
         if entry.page:
             _write(xml, "link", rel="alternate", type="text/html", href=entry.page)
         _write(xml, "content", _content(entry), type="html")
@@ -171,9 +194,9 @@ def _write_entry(xml: etree._IncrementalFileWriter, entry: Entry) -> None:
 
 def _content(entry: Entry) -> Markup:
     """Return what a reader of feeds shows: HTML without scripts, styles and pictures, whatever a portal wrote."""
-    said = [_SENTENCES.get(entry.status, f"It is {entry.status}.")]
+    said = [_SENTENCES.get(entry.status, f"It is {entry.status}.")] if entry.status else []
     said += [entry.reason] if entry.reason else []
-    if entry.status == "new" and entry.about:
+    if entry.status in {"new", ""} and entry.about:
         said.append(cut(as_text(entry.about), 1_000))
     html = Markup("").join(Markup("<p>{}</p>").format(inert(text)) for text in said)
     html += Markup("<p>{}</p>").format(inert(f"{entry.source}, {entry.key[1]}, {entry.time}"))

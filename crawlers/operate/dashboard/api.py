@@ -23,7 +23,7 @@ from msgspec import UNSET
 from werkzeug.exceptions import BadRequest
 
 from crawlers.causes import KINDS
-from crawlers.exceptions import hint
+from crawlers.exceptions import SearchError, hint
 from crawlers.operate.dashboard import addresses
 from crawlers.operate.dashboard.runs import stored
 from crawlers.operate.dashboard.schema import (
@@ -31,6 +31,7 @@ from crawlers.operate.dashboard.schema import (
     Change,
     Changes,
     ChangesPage,
+    Counted,
     Dataset,
     DatasetChange,
     Datasets,
@@ -80,7 +81,7 @@ from crawlers.store.figures.changes import changes as find_changes
 from crawlers.store.figures.runs import key, newest
 from crawlers.store.index.columns import LISTS
 from crawlers.store.index.flaws import standing
-from crawlers.store.index.search import search as find
+from crawlers.store.index.search import Search
 from crawlers.store.lines import Budget
 from crawlers.store.runs import is_since
 
@@ -93,6 +94,7 @@ if TYPE_CHECKING:
     from crawlers.operate.dashboard.site import Site
     from crawlers.operate.dashboard.tail import Place
     from crawlers.store.figures.runs import Key
+    from crawlers.store.index.search import Found as OneFound
     from crawlers.store.runs import Run as StoredRun
 
 
@@ -240,7 +242,7 @@ def _since(site: Site, asked: Any) -> str:
     return site.since(asked.since or "", asked.source or "")
 
 
-_DEEPEST = 2000
+DEEPEST = 2000
 """Datasets of a search that its pages lead to: relevance has no order in which a page could begin at any row."""
 _PAGE = """
     SELECT source, dataset_id, title, name, publisher, coalesce(data_modified, modified, issued) AS modified,
@@ -400,22 +402,52 @@ def version(site: Site, asked: OneVersion) -> Response:
 
 
 def search(site: Site, asked: SearchPage) -> Found:
-    """Find the datasets that have all words."""
+    """Find the datasets that have all words and pass the filters."""
     (offset,) = position(asked.after, tuple[int]) if asked.after else (0,)
-    if not 0 <= offset < _DEEPEST:
-        raise BadRequest(f"A search leads to the first {_DEEPEST} datasets: narrow it by more words or a source.")
+    if not 0 <= offset < DEEPEST:
+        raise BadRequest(f"A search leads to the first {DEEPEST} datasets: narrow it by more words or a filter.")
+    limit = min(asked.limit, DEEPEST - offset)
     with site.index() as db:
-        if asked.source:
-            check(asked.source, _all(site, db).names)
-        limit = min(asked.limit, _DEEPEST - offset)
-        found = find(db, asked.q, source=asked.source or None, limit=limit, offset=offset, withdrawn=asked.withdrawn)
+        found = searched(site, db, asked).answer(db, limit=limit, offset=offset, with_facets=not offset)
     after = offset + limit
-    more = cursor(after) if after < min(found.total, _DEEPEST) else None
+    more = cursor(after) if after < min(found.total, DEEPEST) and len(found.rows) == limit else None
     return Found(
         total=found.total,
-        datasets=[FoundDataset.from_fields(one) for one in found.rows],
+        datasets=[as_found(one) for one in found.rows],
+        facets={
+            name: [Counted(value=one.value, datasets=one.datasets) for one in each]
+            for name, each in found.facets.items()
+        },
+        counted=found.counted,
+        meant=found.meant,
         next=next_page("/api/search", asked, more),
     )
+
+
+def searched(site: Site, db: sqlite3.Connection, asked: Any) -> Search:
+    """Return what a `SearchPage`, or one without pages, asks for."""
+    if asked.source:
+        check(asked.source, _all(site, db).names)
+    return search_of(asked.q, source=asked.source or None, sort=asked.sort, withdrawn=asked.withdrawn)
+
+
+def search_of(text: str, **given: Any) -> Search:
+    """Return what a text asks for, as `Search.read`.
+
+    Raises:
+        BadRequest: it can't be understood.
+    """
+    try:
+        return Search.read(text, **given)
+    except SearchError as error:
+        raise BadRequest(one_line(str(error), 600)) from None
+
+
+def as_found(found: OneFound) -> FoundDataset:
+    """Return a dataset that was found."""
+    places = [place._asdict() for place in found.places]
+    fields = {name: getattr(found, name) for name in FoundDataset.__struct_fields__}
+    return FoundDataset(**fields | {"places": places})
 
 
 def _read(row: dict[str, Any]) -> SimpleNamespace:

@@ -80,6 +80,7 @@ def _healthz(_: Site) -> Response:
 _PAGES: dict[str, Callable[..., AnyResponse | str]] = {
     "/": sources.home,
     "/search": datasets.search_results,
+    datasets.FEED: datasets.search_feed,
     sources.NOW: sources.running,
     "/sources": sources.sources,
     "/sources/<source>": sources.source,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import re
@@ -9,13 +10,16 @@ import unicodedata
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from flask import abort, redirect, request
+from flask import Response, abort, redirect, request
 from markupsafe import Markup, escape
 
+from crawlers.exceptions import SearchError
 from crawlers.fields import specs
 from crawlers.items import Dataset
+from crawlers.operate import atom
 from crawlers.operate.dashboard import addresses
 from crawlers.operate.dashboard.addresses import Paging
+from crawlers.operate.dashboard.api import search_of
 from crawlers.operate.dashboard.changes import feed_of, latest
 from crawlers.operate.report.report import inert
 from crawlers.records.markup import SHOWN, as_html
@@ -26,17 +30,18 @@ from crawlers.store.figures.formatting import counted
 from crawlers.store.figures.quality import assessment
 from crawlers.store.figures.series import profile_charts
 from crawlers.store.index.columns import FORMS, LISTS
-from crawlers.store.index.search import UNSPACED, newest, search
+from crawlers.store.index.facets import FACETS, said, written
+from crawlers.store.index.search import SORTS, UNSPACED, Results, Search, mirrors
 
 if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Iterator, Mapping
     from pathlib import Path
 
-    from werkzeug.wrappers import Response
+    from werkzeug.wrappers import Response as AnyResponse
 
     from crawlers.operate.dashboard.site import Site
-    from crawlers.store.index.search import Found
+    from crawlers.store.index.facets import Count
 
 
 _WORD = re.compile(rf"[{UNSPACED}]+|[^\W{UNSPACED}]+")
@@ -73,40 +78,74 @@ def _folded(word: str) -> str:
 
 
 _FOUND = 20
-_FOUND_DATASET = """
-    SELECT source, dataset_id, title, name, description, publisher, formats, license, withdrawn,
-        coalesce(data_modified, modified, issued) AS modified
-    FROM datasets WHERE source = ? AND dataset_id = ?
-"""
+FEED = "/search.atom"
+_ENTRIES = 30  # of a feed
 
 
 def search_results(site: Site) -> str:
     """Return the page of a search."""
-    query, source = addresses.text(request.args, "q"), addresses.text(request.args, "source")
-    number = addresses.page_number(request.args)
+    words, number = _asked(), addresses.page_number(request.args)
+    query, source = words["q"], words["source"]
+    sort = next((name for name in SORTS if name == words["sort"]), SORTS[0])
+    problem, asked = "", Search()
+    try:
+        asked = Search.read(query, source=source or None, sort=sort)
+    except SearchError as error:
+        problem = one_line(str(error), 600)
     with site.index() as db:
         sources = site.sources(db)
-        wanted: dict[str, Any] = {"source": source or None, "limit": _FOUND, "offset": (number - 1) * _FOUND}
-        matches = search(db, query, **wanted) if query else newest(db, **wanted)
-        rows = [_found_row(db, one, query) for one in matches.rows]
+        wanted = {"limit": _FOUND, "offset": (number - 1) * _FOUND}
+        found = Results() if problem else asked.answer(db, **wanted, with_facets=True)
+    more = found.total > number * _FOUND and len(found.rows) == _FOUND
     return site.render(
         "search.html",
         page="search",
         query=query,
         source=source,
+        sort=sort,
+        sorts=SORTS,
         sources=sources,
-        rows=rows,
+        problem=problem,
+        found=found,
+        rows=[
+            (one, marked(one.snippet, " ".join(asked.plain)) if query else [(one.snippet, False)]) for one in found.rows
+        ],
+        facets=[(FACETS[name].label, list(_choices(words, name, counts))) for name, counts in found.facets.items()],
+        meant=addresses.here("/search", **words | {"q": found.meant}) if found.meant else "",
         first=(number - 1) * _FOUND + 1,
-        total=f"{counted(matches.total, 'dataset')}{'' if query else ', newest first'}",
-        paging=Paging("/search", {"q": query, "source": source}, number, matches.total > number * _FOUND),
+        total=f"{counted(found.total, 'dataset')}{'' if query or sort != 'relevance' else ', newest first'}",
+        paging=Paging("/search", words, number, more),
+        feed=(f"Datasets: {query}", addresses.here(FEED, **words)) if query else None,
+        csv=addresses.here("/search.csv", **words),
     )
 
 
-def _found_row(db: sqlite3.Connection, found: Found, query: str) -> dict[str, Any]:
-    row = dict(db.execute(_FOUND_DATASET, (found.source, found.dataset_id)).fetchone())
-    row["formats"] = [str(name)[:20] for name in found.formats[:8]]
-    row["about"] = marked(found.snippet, query)
-    return row
+def _asked() -> dict[str, str]:
+    return {name: addresses.text(request.args, name) for name in ("q", "source", "sort")}
+
+
+def _choices(words: dict[str, str], facet: str, counts: list[Count]) -> Iterator[tuple[str, str, str, bool]]:
+    """Yield the values of a facet: each with its count, the address of the search with it, or without, and which."""
+    for value, count in counts:
+        text, query = written(facet, value), f" {words['q']} "
+        is_chosen = f" {text} " in query or (facet == "source" and value == words["source"])
+        changed = {"q": (query.replace(f" {text} ", " ") if is_chosen else f"{query} {text}").strip()}
+        changed |= {"source": ""} if facet == "source" and is_chosen else {}
+        yield value, said(count), addresses.here("/search", **words | changed), is_chosen
+
+
+def search_feed(site: Site) -> Response:
+    """Return the datasets that a search finds as Atom, the ones that were modified last first."""
+    words, file = _asked() | {"sort": "modified"}, io.BytesIO()
+    url = site.url or request.host_url.rstrip("/")
+    with site.index() as db:
+        found = search_of(words["q"], source=words["source"] or None, sort="modified").answer(db, limit=_ENTRIES)
+    of = ["search", words["q"], words["source"]]
+    here, page = (url + addresses.here(path, **words) for path in (FEED, "/search"))
+    said_ = atom.Feed(of, f"Datasets: {words['q']}", found.rows[0].modified if found.rows else None, here, page)
+    pages = (url + addresses.dataset(one.source, one.dataset_id) for one in found.rows)
+    atom.write(file, said_, map(atom.entry_of_found, found.rows, pages))
+    return site.conditional(Response(file.getvalue(), mimetype=atom.TYPE))
 
 
 _MOST = 200_000  # bytes
@@ -163,15 +202,9 @@ _DOCUMENT_KINDS = ("dataset", "dataset_metadata", "resource_metadata")
 _HEADING = ("title", "description", "publisher")
 _IDS = ("name", "identifier", "uri")
 """These are shown last."""
-_OTHERS = """
-    SELECT source, dataset_id, coalesce(title, name) AS title FROM datasets
-    WHERE source <> :source AND NOT withdrawn AND (lower(trim(title)) = lower(trim(:title))
-        OR uri = :uri OR identifier = :identifier OR landing_page = :landing_page)
-    LIMIT 20
-"""
 
 
-def dataset(site: Site, source: str, dataset_id: str | None = None) -> str | Response:
+def dataset(site: Site, source: str, dataset_id: str | None = None) -> str | AnyResponse:
     """Return the page of a dataset; an id that can't be part of a path is in the query. Without an id: all datasets."""
     dataset_id = request.args.get("id") if dataset_id is None else dataset_id
     if dataset_id is None:
@@ -186,7 +219,7 @@ def dataset(site: Site, source: str, dataset_id: str | None = None) -> str | Res
             "changes": latest(db, site, source, dataset_id, _CHANGES),
             "documents": _documents(db, source, dataset_id),
             "looks": [dict(look) for look in db.execute(_LOOKS, (source, dataset_id))],
-            "others": db.execute(_OTHERS, row).fetchall(),
+            "others": mirrors(db, row["id"]),
             "quality": assessment(db, source, dataset_id),
         }
     row |= {name: _listed(row[name]) for name in LISTS}
@@ -254,7 +287,7 @@ _FIELDS = 80
 _LONGEST = 300
 
 
-def profile(site: Site, source: str, profile_id: str | None = None) -> str | Response:
+def profile(site: Site, source: str, profile_id: str | None = None) -> str | AnyResponse:
     """Return the page of a profile, a portal or an extension; without an id, that of its source."""
     profile_id = request.args.get("id") if profile_id is None else profile_id
     if profile_id is None:

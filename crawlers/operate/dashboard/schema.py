@@ -15,6 +15,7 @@ from crawlers.operate.dashboard.addresses import here
 from crawlers.operate.sources.source import Review
 from crawlers.safety.redact import one_line
 from crawlers.store.index.columns import DATASETS, RESOURCES, Column
+from crawlers.store.index.search import Sort
 from crawlers.store.runs import State
 
 if TYPE_CHECKING:
@@ -257,14 +258,32 @@ class Datasets(Answer):
 class FoundDataset(DatasetSummary):
     """A dataset that a search found."""
 
+    license: str | None
     snippet: Annotated[str, Meta(description="The part of its description that has the first of the words.")]
+    places: Annotated[
+        list[dict[str, str]],
+        Meta(description="`source` and `dataset_id` of the same dataset elsewhere, which is no hit of its own."),
+    ]
+
+
+class Counted(Answer):
+    """How many of the datasets found have a value."""
+
+    value: str
+    datasets: Annotated[int, Meta(description="At most 10,000, which stands for as many or more.")]
 
 
 class Found(Answer):
-    """A page of the datasets found, the most relevant first; a search leads to the first 2,000."""
+    """A page of the datasets found; a search leads to the first 2,000."""
 
-    total: Annotated[int, Meta(description="How many datasets have the words.")]
+    total: Annotated[int, Meta(description="How many datasets are found; each place of a dataset counts.")]
     datasets: list[FoundDataset]
+    facets: Annotated[
+        dict[str, list[Counted]],
+        Meta(description="The ten most frequent values, by the name of the filter; only on the first page."),
+    ]
+    counted: Annotated[int, Meta(description="Of how many datasets `facets` is; fewer than `total` for some of many.")]
+    meant: Annotated[str, Meta(description="The same words, spelled as the index has them, if nothing is found.")]
     next: Next
 
 
@@ -412,14 +431,15 @@ class OneVersion(Question):
 class SearchPage(Question):
     """A page of a search."""
 
-    q: Annotated[str, Meta(description="the words to find", min_length=1, max_length=500)]
+    q: Annotated[str, Meta(description="words and filters, as the page takes them", min_length=1, max_length=500)]
     source: Name | UnsetType = UNSET
+    sort: Annotated[Sort, Meta(description="the order: relevance, modified, issued or title")] = "relevance"
     withdrawn: Annotated[bool, Meta(description="true to find withdrawn datasets, too, or false")] = False
     limit: Annotated[int, Meta(description="how many there are on a page, from 1 to 100", ge=1, le=100)] = 20
     after: After | UnsetType = UNSET
 
 
-def unpaged(kind: type[Page]) -> type[Question]:
+def unpaged(kind: type[Question]) -> type[Question]:
     """Return the parameters of a list that comes in one piece: those of its pages, but for where a page is."""
     pages = {field.name for field in msgspec.structs.fields(Page)}
     fields = (field for field in msgspec.structs.fields(kind) if field.name not in pages)

@@ -27,11 +27,13 @@ from crawlers.operate.dashboard.schema import (
     ErrorLine,
     FailuresPage,
     Flaw,
+    FoundDataset,
     OneRun,
     Page,
     Question,
     Run,
     RunsPage,
+    SearchPage,
     Source,
     read,
     unpaged,
@@ -100,6 +102,10 @@ def _datasets(site: Site, db: sqlite3.Connection, asked: Any) -> Iterator[Answer
     return map(api.as_summary, api.chosen_datasets(site, db, asked))
 
 
+def _found(site: Site, db: sqlite3.Connection, asked: Any) -> Iterator[Answer]:
+    return map(api.as_found, api.searched(site, db, asked).answer(db, limit=api.DEEPEST).rows)
+
+
 def _changes(site: Site, db: sqlite3.Connection, asked: Any) -> Iterator[Answer]:
     return api.chosen_changes(site, db, asked)
 
@@ -119,6 +125,7 @@ TABLES: dict[str, tuple[type[Answer], type[Question], Rows]] = {
     "/errors.csv": (ErrorLine, unpaged(FailuresPage), _errors),
     "/flaws.csv": (Flaw, unpaged(FailuresPage), _flaws),
     "/changes.csv": (DatasetChange, unpaged(ChangesPage), _changes),
+    "/search.csv": (FoundDataset, unpaged(SearchPage), _found),
     "/datasets.csv": (DatasetSummary, unpaged(DatasetsPage), _datasets),
 }
 """Of each file: what a row is, by which parameters rows are chosen, and the rows."""

@@ -6,7 +6,7 @@ from collections import defaultdict
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
-from crawlers.store.index import search
+from crawlers.store.index import facets, search
 from crawlers.store.index.known import DATASET, RESOURCE, Description, Row
 
 if TYPE_CHECKING:
@@ -37,8 +37,9 @@ _OF_ID = DATASET.index("dataset_id")
 _OF_SHA256, _OF_WITHDRAWN = DATASET.index("sha256"), DATASET.index("withdrawn")
 _OF_TITLE = DATASET.index("title")
 _INSERT = "INSERT INTO {table} ({names}) VALUES ({values})"
+_WRITTEN = (*DATASET, "facets")
 _UPDATE = f"""
-ON CONFLICT (source, dataset_id) DO UPDATE SET {", ".join(f"{name} = excluded.{name}" for name in DATASET[2:])}
+ON CONFLICT (source, dataset_id) DO UPDATE SET {", ".join(f"{name} = excluded.{name}" for name in _WRITTEN[2:])}
 """
 _NO_RESOURCES = "DELETE FROM resources WHERE source = ? AND dataset_id = ?"
 _CHANGE = "INSERT OR IGNORE INTO changes (source, dataset_id, time, run, status) VALUES (?, ?, ?, ?, ?)"
@@ -124,10 +125,10 @@ class Batch:
         """
         before, self.descriptions = self.descriptions, {}
         for dataset_id, sha256, withdrawn in search.of_datasets(db, _NOW, self.source, before):
-            dataset, resources = before[dataset_id]
-            if sha256 == dataset[_OF_SHA256]:
-                row = (*dataset[:_OF_WITHDRAWN], withdrawn, *dataset[_OF_WITHDRAWN + 1 :])
-                self.descriptions[dataset_id] = Description(row, resources)
+            found = before[dataset_id]
+            if sha256 == found.dataset[_OF_SHA256]:
+                row = (*found.dataset[:_OF_WITHDRAWN], withdrawn, *found.dataset[_OF_WITHDRAWN + 1 :])
+                self.descriptions[dataset_id] = found._replace(dataset=row)
         return len(before) - len(self.descriptions)
 
     def write(self, db: sqlite3.Connection) -> None:
@@ -175,7 +176,9 @@ def _write_datasets(db: sqlite3.Connection, found: Collection[Description], *, i
     """
     if is_known:
         db.executemany(_NO_RESOURCES, (description.dataset[:2] for description in found))
-    _insert(db, "datasets", DATASET, [description.dataset for description in found], _UPDATE)
+    codes = facets.coded(db, [description.facets for description in found])
+    rows = [(*description.dataset, each) for description, each in zip(found, codes, strict=True)]
+    _insert(db, "datasets", _WRITTEN, rows, _UPDATE)
     _insert(db, "resources", RESOURCE, [row for description in found for row in description.resources])
 
 

@@ -102,10 +102,10 @@ def _number(value: float) -> float | None:
 
 
 def _list(values: Sequence[str]) -> str | None:
-    return as_json(list(filter(None, map(_line, values[:MOST]))))
+    return as_json(list(filter(None, map(line, values[:MOST]))))
 
 
-def _line(text: str) -> str | None:
+def line(text: str) -> str | None:
     """Return a text without line breaks: in JSON the full text would take them for letters."""
     found = short(text)
     return " ".join(found.split()) if found else None

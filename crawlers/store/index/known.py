@@ -10,14 +10,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 from crawlers.fields import specs
 from crawlers.items import Dataset, Document, Status
 from crawlers.safety import strict_json
-from crawlers.store.index import columns
+from crawlers.store.index import columns, facets
 from crawlers.store.index.columns import MOST, as_json, long, name, short
 from crawlers.store.index.search import spaced
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 
     from crawlers.items import Relation
+    from crawlers.store.index.facets import Value
 
 Key = tuple[str, str, str]
 """Kind, dataset id, resource id or ""."""
@@ -31,15 +32,16 @@ DATASET = (
     *(column.name for column in columns.DATASETS),
     *("places", "resource_titles", "details", "spaced"),
 )
-"""The columns of `datasets` that are written, in the order of `Description.dataset`."""
+"""The columns of `datasets` that are in `Description.dataset`, in its order; ``facets`` is written, too."""
 RESOURCE = ("source", "dataset_id", "position", "resource_id", *(column.name for column in columns.RESOURCES))
 
 
 class Description(NamedTuple):
-    """The rows of a dataset and of its resources."""
+    """The rows of a dataset and of its resources, and the values of its facets, which get their numbers later."""
 
     dataset: Row
     resources: list[Row]
+    facets: Collection[Value] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,7 +152,7 @@ def describe(item: Dataset, known: Known) -> Description:
     titles = long(" ".join(row[_TITLE] for row in resources if row[_TITLE]))
     named: Row = (*(row[place] for place in _NAMED), places, *map(short, item.keywords[:MOST]))
     searched = _spaced((*named, row[_DESCRIPTION], titles, details))
-    return Description((*row, places, titles, details, searched), resources)
+    return Description((*row, places, titles, details, searched), resources, facets.values(item, known, formats))
 
 
 def _row(cells: Iterable[Callable[[Any], Any]], values: Iterable[Any]) -> list[Any]:

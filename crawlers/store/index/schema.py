@@ -13,8 +13,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from crawlers.store.index.columns import DATASETS, RESOURCES
+from crawlers.store.index.facets import MARK
 
-VERSION = 21  # of the tables and the views; an index of another version is rebuilt
+VERSION = 22  # of the tables and the views; an index of another version is rebuilt
 
 SEARCHED = (
     *("title", "name", "description", "publisher", "keywords", "places", "formats", "resource_titles", "details"),
@@ -22,11 +23,14 @@ SEARCHED = (
 )
 """The columns in which `search` finds words; its last column, ``kept``, is for filters."""
 
-MARK = "\ue000"
-"""The words of ``kept`` begin with this character, for which nobody can search: what people type never matches."""
-
 INDEXED = (*SEARCHED, "kept")
 """The columns of `search`, whose content is the table `datasets`: a change of that is a change of this."""
+
+DAY = "coalesce(data_modified, modified, issued)"
+PAGE = "rtrim(replace(landing_page, 'https://', 'http://'), '/')"
+NAMED = "lower(trim(title)) || char(10) || lower(trim(coalesce(publisher, '')))"
+LEAST = 12
+"""Characters of an identifier that hardly two datasets share: `1` and `2024-01` are many datasets'."""
 
 TABLES = f"""
 CREATE TABLE IF NOT EXISTS sources (
@@ -50,14 +54,22 @@ CREATE TABLE IF NOT EXISTS datasets (
     resources INTEGER NOT NULL, formats TEXT,
     metadata_source TEXT, metadata_url TEXT, metadata_modified TEXT, file TEXT NOT NULL,
     {", ".join(column.declared for column in DATASETS)},
-    places TEXT, resource_titles TEXT, details TEXT, spaced TEXT,
+    places TEXT, resource_titles TEXT, details TEXT, spaced TEXT, facets TEXT,
     kept TEXT GENERATED ALWAYS AS (
-        '{MARK}' || hex(source) || CASE WHEN withdrawn THEN ' {MARK}gone' ELSE '' END
+        CASE WHEN withdrawn THEN '{MARK}gone' ELSE '{MARK}here' END
+        || coalesce(' {MARK}' || replace(trim(facets, '[]'), ',', ' {MARK}'), '')
     ) VIRTUAL,
     UNIQUE (source, dataset_id)
 );
-CREATE INDEX IF NOT EXISTS datasets_newest ON datasets (coalesce(data_modified, modified, issued) DESC);
+CREATE INDEX IF NOT EXISTS datasets_newest ON datasets ({DAY} DESC);
+CREATE INDEX IF NOT EXISTS datasets_issued ON datasets (issued DESC);
+CREATE INDEX IF NOT EXISTS datasets_named ON datasets ({NAMED});
+CREATE INDEX IF NOT EXISTS datasets_uri ON datasets (uri) WHERE uri IS NOT NULL;
+CREATE INDEX IF NOT EXISTS datasets_identifier ON datasets (identifier) WHERE length(identifier) >= {LEAST};
 CREATE INDEX IF NOT EXISTS datasets_withdrawn ON datasets (source, withdrawn, resources);
+CREATE TABLE IF NOT EXISTS facets (
+    code INTEGER PRIMARY KEY, facet TEXT NOT NULL, folded TEXT NOT NULL, value TEXT NOT NULL, UNIQUE (facet, folded)
+);
 CREATE TABLE IF NOT EXISTS resources (
     source TEXT, dataset_id TEXT, position INTEGER, resource_id TEXT,
     {", ".join(column.declared for column in RESOURCES)},
@@ -154,9 +166,6 @@ _LAST = """
     SELECT run FROM runs r WHERE r.source = s.source
     ORDER BY finished > strftime('%Y-%m-%dT%H:%M', 'now', '+1 hour'), finished DESC, run DESC LIMIT 1
 """  # of the source s; a run that ended in the future had a wrong clock
-DAY = "coalesce(data_modified, modified, issued)"
-PAGE = "rtrim(replace(landing_page, 'https://', 'http://'), '/')"
-NAMED = "lower(trim(title)) || char(10) || lower(trim(coalesce(publisher, '')))"
 _KEYS = {"1uri": "uri", "2identifier": "identifier", "3landing_page": "page", "4title": "named"}
 _SAME = " UNION ALL ".join(
     f"""

@@ -1,4 +1,4 @@
-"""Full-text search: find the datasets that have all words of a text."""
+"""A search: the datasets that have all words of a text and pass its filters, and how many have each value."""
 
 from __future__ import annotations
 
@@ -6,26 +6,38 @@ import json
 import re
 import unicodedata
 from contextlib import closing, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self, get_args
 
+from crawlers.exceptions import SearchError, hint
 from crawlers.records.markup import as_text
-from crawlers.store.index.schema import INDEXED, MARK, SEARCHED
+from crawlers.store.index import facets
+from crawlers.store.index.facets import FACETS, MARK, Count
+from crawlers.store.index.schema import DAY, INDEXED, LEAST, NAMED, SEARCHED
 
 if TYPE_CHECKING:
     import sqlite3
-    from collections.abc import Collection, Iterator
+    from collections.abc import Collection, Container, Iterable, Iterator
 
+Sort = Literal["relevance", "modified", "issued", "title"]
+SORTS: tuple[Sort, ...] = get_args(Sort)
 
 RANKED = 10_000
 """Hits that are sorted by relevance; more are sorted by date, the newest first: ranking them takes too long."""
 
-_LOOKS = 200  # datasets that are tried one by one, the newest first, before all hits are queried
+DATES = {"modified": DAY, "issued": "issued"}
+"""The filters that compare a day, and what of a dataset they compare."""
+FILTERS = (*FACETS, *DATES)
+_ALIASES = {facet.label.casefold(): name for name, facet in FACETS.items()}
+
+_LOOKS = 200  # datasets that are tried one by one, in their order, before all hits are queried
 _LONGEST = 500  # characters of a search that are read
 _TERMS = 16
 _PREFIX = 3  # letters at least: most words begin with one of a few pairs
-_TERM = re.compile(r'"([^"]*)"?(\*?)|([^\s"]+)')
+_TERM = re.compile(r'(-?)(?:([A-Za-z_]+):(?=[^\s:/]))?(?:"([^"]*)"?(\*?)|([^\s"]+))')
+_PERIOD = re.compile(r"(>=|<=|>|<)?\s*(\d{4}(?:-\d\d(?:-\d\d)?)?)(?:\.\.(\d{4}(?:-\d\d(?:-\d\d)?)?))?")
+_AFTER = "~"  # of all that begins with a day, a month or a year
 _TITLE = f"{{{SEARCHED[0]}}}"
 _SNIPPET = 240  # characters
 _BEFORE = 60
@@ -34,27 +46,44 @@ _MORE = "…"
 _WEIGHTS = "10, 5, 1, 3, 5, 5, 2, 2, 2, 3, 0"  # of the columns of `search`, in their order
 
 _COUNT = "SELECT count(*) FROM search WHERE search MATCH ?"
-_RELEVANT = f"""
-SELECT rowid FROM search WHERE search MATCH ? ORDER BY bm25(search, {_WEIGHTS}), rowid DESC LIMIT ? OFFSET ?
-"""  # noqa: S608  # the weights are those above
-_NEWEST = """
-SELECT id FROM datasets INDEXED BY datasets_newest WHERE +id IN (SELECT rowid FROM search WHERE search MATCH ?)
-ORDER BY coalesce(data_modified, modified, issued) DESC, id DESC LIMIT ? OFFSET ?
-"""
-_ALL = """
-SELECT id FROM datasets INDEXED BY datasets_newest ORDER BY coalesce(data_modified, modified, issued) DESC, id DESC
-"""
-_COUNT_LISTED = "SELECT count(*) FROM datasets WHERE NOT withdrawn AND (:source IS NULL OR source = :source)"
-_LISTED = """
-SELECT id FROM datasets WHERE NOT withdrawn AND (:source IS NULL OR source = :source)
-ORDER BY coalesce(data_modified, modified, issued) DESC, source, dataset_id LIMIT :limit OFFSET :offset
-"""
-_HAS = "SELECT 1 FROM search WHERE search MATCH ? AND rowid = ?"
+_HITS = "SELECT rowid FROM search WHERE search MATCH ?"
+_HAS = f"{_HITS} AND rowid = ?"
+_RELEVANT = f"{_HITS} ORDER BY bm25(search, {_WEIGHTS}), rowid DESC"
+_DATED = "SELECT id FROM datasets WHERE {}"  # an index has the days
+_ORDERS = {
+    "modified": ("datasets_newest", f"{DAY} DESC, id DESC"),
+    "issued": ("datasets_issued", "issued DESC, id DESC"),
+    "title": ("datasets_named", f"{NAMED}, id"),
+}
+"""Of each order but relevance: the index that has it, and what SQL calls it."""
+_ALL = "SELECT id FROM datasets INDEXED BY {} ORDER BY {}"
+_SOME_IN_ORDER = "SELECT id FROM datasets WHERE id IN ({}) ORDER BY {}"
 _FOUND = """
 SELECT d.id, d.source, d.dataset_id, d.title, d.name, d.publisher, coalesce(d.data_modified, d.modified, d.issued),
-    d.formats, d.file, d.withdrawn, d.description
+    d.license, d.formats, d.file, d.withdrawn, d.description
 FROM datasets d WHERE d.id = ?
 """
+_MIRRORS = f"""
+SELECT o.id, o.source, o.dataset_id, coalesce(o.title, o.name) AS title
+FROM datasets d CROSS JOIN datasets o ON NOT o.withdrawn AND o.source <> d.source AND (
+    o.uri = d.uri
+    OR (o.identifier = d.identifier AND length(o.identifier) >= {LEAST})
+    OR (d.publisher IS NOT NULL AND {NAMED.replace("title", "o.title").replace("publisher", "o.publisher")}
+        = {NAMED.replace("title", "d.title").replace("publisher", "d.publisher")})
+)
+WHERE d.id = ? LIMIT 20
+"""  # noqa: S608  # the expressions of the schema
+
+
+class Place(NamedTuple):
+    """A catalogue that has a dataset.
+
+    Args:
+        dataset_id: the dataset's id there.
+    """
+
+    source: str
+    dataset_id: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,12 +99,15 @@ class Found:
     publisher: str | None
     modified: str | None
     """When its data, else the dataset, was last modified, or else issued."""
+    license: str | None
     formats: list[str]
     file: str
     """Its document, relative to the source's folder."""
     withdrawn: bool
     snippet: str
     """The part of its description that has the first of the words."""
+    places: list[Place] = field(default_factory=list)
+    """The other catalogues that have it, too: they are no hits of their own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,142 +115,330 @@ class Results:
     """A page of the datasets found.
 
     Args:
-        total: how many datasets have the words.
+        total: how many datasets have the words and pass the filters; each place of a dataset counts.
         rows: the datasets of the page.
+        facets: the most frequent values of all datasets found, by the name of the filter.
+        counted: of how many datasets that is: of all, but of a share of many that a day or a prefix has chosen.
+        meant: the text with words that the index has, if it has none of one; else "".
     """
 
     total: int = 0
     rows: list[Found] = field(default_factory=list)
+    facets: dict[str, list[Count]] = field(default_factory=dict)
+    counted: int = 0
+    meant: str = ""
 
 
-def search(
-    db: sqlite3.Connection,
-    text: str,
-    *,
-    source: str | None = None,
-    limit: int = 20,
-    offset: int = 0,
-    withdrawn: bool = False,
-) -> Results:
-    """Return the datasets that have every word of a text, the most relevant first.
+class Filter(NamedTuple):
+    """A filter of a search.
 
     Args:
-        db: the index.
-        text: words; ``"a phrase"``; or ``rain*`` for words that begin with three letters or more. No other syntax
-            exists. In scripts without spaces between words, any part of a sentence is a word.
-        source: the only source to search.
-        limit: the number of datasets to return.
-        offset: the number of datasets to skip.
-        withdrawn: also find datasets that their portals no longer have.
+        name: one of `FILTERS`.
+        is_not: whether it takes datasets out.
     """
-    words = match(text)
-    if not words:
-        return Results()
-    tiers, total = _tiers(db, words, _only(source, withdrawn=withdrawn))
-    plain = re.findall(r"\w+", text[:_LONGEST])
-    rows = [row for id_ in _page(db, tiers, limit, offset) for row in db.execute(_FOUND, (id_,))]
-    return Results(total, [_found(row, plain) for row in rows])
+
+    name: str
+    value: str
+    is_not: bool = False
 
 
-def newest(db: sqlite3.Connection, *, source: str | None = None, limit: int = 20, offset: int = 0) -> Results:
-    """Return the datasets that are not withdrawn, those that were modified last first; the arguments are `search`'s."""
-    words = {"source": source, "limit": limit, "offset": offset}
-    total = db.execute(_COUNT_LISTED, words).fetchone()[0]
-    rows = [row for (id_,) in db.execute(_LISTED, words).fetchall() for row in db.execute(_FOUND, (id_,))]
-    return Results(total, [_found(row, []) for row in rows])
+@dataclass(frozen=True, slots=True)
+class Search:
+    """What somebody asks for.
+
+    Args:
+        text: as it was typed.
+        words: a query of FTS5 for what datasets must have.
+        plain: the words of it.
+        without: queries for what they must not have.
+        filters: which of them pass.
+        sort: the order; words are needed for relevance, without which the newest come first.
+        withdrawn: whether datasets that their portals no longer have are found, too.
+    """
+
+    text: str = ""
+    words: str = ""
+    plain: tuple[str, ...] = ()
+    without: tuple[str, ...] = ()
+    filters: tuple[Filter, ...] = ()
+    sort: Sort = "relevance"
+    withdrawn: bool = False
+
+    @classmethod
+    def read(cls, text: str, *, sort: Sort = "relevance", withdrawn: bool = False, **given: str | None) -> Self:
+        """Return what a text asks for.
+
+        Args:
+            text: words; ``"a phrase"``; ``rain*`` for words that begin with three letters or more; ``format:CSV``,
+                ``publisher:"Statistics Office"``, ``modified:>2025-01-01``; and each of them behind a minus for what
+                must not be there. In scripts without spaces between words, any part of a sentence is a word.
+            given: values of further filters, by name; ``None`` is none.
+
+        Raises:
+            SearchError: there is no such filter, or its value is no date.
+        """
+        words: list[str] = []
+        without: list[str] = []
+        plain: list[str] = []
+        filters = [Filter(name, value) for name, value in given.items() if value is not None]
+        for found in list(_TERM.finditer(text[:_LONGEST]))[: 2 * _TERMS]:
+            minus, name, quoted, star, word = found.groups()
+            if name:
+                filters.append(Filter(_filter(name), word if quoted is None else quoted + star, bool(minus)))
+            elif term := _term(quoted, star, word):
+                (without if minus else words).append(term)
+                plain += [] if minus else re.findall(r"\w+", quoted or word or "")
+        for each in filters:
+            if each.name in DATES:
+                _period(each)
+        return cls(
+            text=text,
+            words=" ".join(words[:_TERMS]),
+            plain=tuple(plain),
+            without=tuple(without[:_TERMS]),
+            filters=tuple(filters),
+            sort=sort,
+            withdrawn=withdrawn,
+        )
+
+    @property
+    def is_nothing(self) -> bool:
+        """Whether a text has no letter, no digit and no filter: nothing is found, but everything for an empty text."""
+        return bool(self.text.strip()) and not (self.words or self.without or self.filters)
+
+    def answer(self, db: sqlite3.Connection, *, limit: int = 20, offset: int = 0, with_facets: bool = False) -> Results:
+        """Return the datasets that are found.
+
+        Args:
+            db: the index.
+            limit: the number of datasets to return.
+            offset: the number of datasets to skip.
+            with_facets: whether the values of all that are found are counted, too.
+        """
+        query = None if self.is_nothing else self._query(db)
+        if query is None:
+            return Results(meant=self._meant(db))
+        hits = _Hits(db, query, [each for each in self.filters if each.name in DATES])
+        if not hits.total:
+            return Results(meant=self._meant(db))
+        ids = islice(_merged(db, self._ordered(db, hits)), offset, offset + limit)
+        rows = [_found(row, list(self.plain), places) for id_, places in ids for row in db.execute(_FOUND, (id_,))]
+        found = Results(hits.total, rows)
+        return replace(found, **hits.counted()) if with_facets else found
+
+    def _query(self, db: sqlite3.Connection) -> str | None:
+        """Return a query of FTS5 for words and values; ``None`` if no dataset can have all of them."""
+        wanted, unwanted = [f"({self.words})"] if self.words else [], [f"({each})" for each in self.without]
+        for name, value, is_not in self.filters:
+            if name not in FACETS:
+                continue
+            codes = facets.codes(db, name, value)
+            if codes:
+                (unwanted if is_not else wanted).append(_kept(*codes))
+            elif not is_not:
+                return None
+        if not self.withdrawn and wanted:
+            unwanted.append(_kept("gone"))
+        wanted = wanted or [_kept("here", *(["gone"] if self.withdrawn else []))]
+        return " AND ".join(wanted) + "".join(f" NOT {each}" for each in unwanted)
+
+    def _ordered(self, db: sqlite3.Connection, hits: _Hits) -> Iterator[int]:
+        """Yield the hits in their order.
+
+        If there are too many to rank, those that have the words in their titles come first.
+        """
+        if self.sort != "relevance" or not self.words:
+            yield from hits.sorted("modified" if self.sort == "relevance" else self.sort)
+        elif hits.total <= RANKED:
+            yield from hits.ranked()
+        else:
+            titled = _Hits(db, f"({hits.query}) AND {_TITLE} : ({self.words})", hits.dates)
+            if titled.total:
+                yield from titled.ranked() if titled.total <= RANKED else titled.sorted("modified")
+            others = f"({hits.query}) NOT {_TITLE} : ({self.words})" if titled.total else hits.query
+            yield from _Hits(db, others, hits.dates).sorted("modified")
+
+    def _meant(self, db: sqlite3.Connection) -> str:
+        """Return the text with the nearest word of the index for each that the index has not; "" if there is none."""
+        unknown = [word for word in re.findall(r'"(\w+)"(?! \*)', self.words) if not _UNSPACED.search(word)]
+        nearest = {word: near for word in unknown if (near := _nearest(db, word))}
+        return re.sub(r"\w+", lambda found: nearest.get(found[0], found[0]), self.text) if nearest else ""
+
+
+def search(db: sqlite3.Connection, text: str, *, limit: int = 20, offset: int = 0, **given: Any) -> Results:
+    """Return the datasets that a text asks for: `Search.read`, which has the other arguments, then `Search.answer`."""
+    return Search.read(text, **given).answer(db, limit=limit, offset=offset)
 
 
 def match(text: str) -> str:
     """Return the words as a query of FTS5, each quoted; an empty text if there is no letter and no digit.
 
-    >>> match('flood "river basin" rain* -NEAR(a')
-    '"flood" "river basin" "rain" * "-NEAR(a"'
+    >>> match('flood "river basin" rain* NEAR(a')
+    '"flood" "river basin" "rain" * "NEAR(a"'
     >>> match('"*" 🌊 "')
     ''
-    >>> match("洪水* flood")
+    >>> match("洪水* flood -drought format:CSV")
     '"洪 水" "flood"'
     """
-    terms = (_term(found) for found in _TERM.finditer(text[:_LONGEST]))
-    return " ".join([term for term in terms if term][:_TERMS])
+    return Search.read(text).words
 
 
-def _term(found: re.Match[str]) -> str:
-    quoted, star, word = found.groups()
-    if word is not None:
-        quoted, star = word.rstrip("*"), "*" if word.endswith("*") else ""
+def _filter(name: str) -> str:
+    """Return the name of a filter.
+
+    Raises:
+        SearchError: there is none of that name.
+    """
+    found = _ALIASES.get(name.casefold(), name.casefold())
+    if found not in FILTERS:
+        meant = hint(name, FILTERS)
+        known = ", ".join(FILTERS)
+        raise SearchError(f"There is no filter {name}:{meant} Known are {known}; quotation marks make it a phrase.")
+    return found
+
+
+def _period(given: Filter) -> tuple[str, str, str]:
+    """Return the operator, the first and the last day of a filter by date.
+
+    Raises:
+        SearchError: it is no date.
+    """
+    found = _PERIOD.fullmatch(given.value.strip())
+    if not found or (found[1] and found[3]):
+        raise SearchError(
+            f"{given.name}: takes a year, month or day, as in {given.name}:>2025-01-31, 2025-01 or 2024..2025;"
+            f" {given.value[:40]!r} is none."
+        )
+    return found[1] or "", found[2], found[3] or found[2]
+
+
+def _dated(given: Filter) -> tuple[str, list[str]]:
+    """Return what a filter by date is in SQL, and the values of its parameters."""
+    column, (sign, first, last) = DATES[given.name], _period(given)
+    bounds = {
+        ">": (f"{column} > ?", [first + _AFTER]),
+        ">=": (f"{column} >= ?", [first]),
+        "<": (f"{column} < ?", [first]),
+        "<=": (f"{column} < ?", [first + _AFTER]),
+        "": (f"({column} >= ? AND {column} < ?)", [first, last + _AFTER]),
+    }
+    clause, values = bounds[sign]
+    return (f"{column} IS NOT NULL AND NOT {clause}" if given.is_not else clause), values
+
+
+def _term(quoted: str | None, star: str | None, word: str | None) -> str:
+    if quoted is None:
+        quoted, star = str(word).rstrip("*"), "*" if str(word).endswith("*") else ""
     quoted = "".join(character for character in quoted if not unicodedata.category(character).startswith("C"))
     apart = " ".join(spaced(quoted).split())
     star = star if len(quoted) >= _PREFIX and apart == " ".join(quoted.split()) else ""
     return f'"{apart}"{" *" if star else ""}' if any(map(str.isalnum, quoted)) else ""
 
 
-def _only(source: str | None, *, withdrawn: bool) -> str:
-    """Return the filters on `kept`: the source in hexadecimal, which is one word, and whether it is withdrawn."""
-    name = f" AND kept : {_hexadecimal(source)}" if source is not None else ""
-    return name + ("" if withdrawn else f' NOT kept : "{MARK}gone"')
+def _kept(*words: str | int) -> str:
+    """Return a query for datasets that have one of some words among those for filters."""
+    return "kept : (" + " OR ".join(f'"{MARK}{word}"' for word in words) + ")"
 
 
-def _hexadecimal(source: str) -> str:
-    return f'"{MARK}{source.encode("utf-8", "replace").hex()}"'
-
-
-def _tiers(db: sqlite3.Connection, words: str, only: str) -> tuple[list[tuple[str, int]], int]:
-    """Return the queries whose hits follow each other, with their counts.
-
-    If there are too many hits to rank, those that have the words in their titles come first.
-    """
-    query = f"({words}){only}"
-    total = _count(db, query)
-    if total <= RANKED:
-        return [(query, total)], total
-    titled = f"{_TITLE} : ({words}){only}"
-    others = f"({query}) NOT {_TITLE} : ({words})"
-    count = _count(db, titled)
-    return [(titled, count), (others, total - count)] if count else [(query, total)], total
-
-
-def _count(db: sqlite3.Connection, query: str) -> int:
-    return int(db.execute(_COUNT, (query,)).fetchone()[0])
-
-
-def _page(db: sqlite3.Connection, tiers: list[tuple[str, int]], limit: int, offset: int) -> Iterator[int]:
-    for query, count in tiers:
-        wanted = min(limit, count - offset)
-        if wanted > 0:
-            yield from _ordered(db, query, count, wanted, offset)
-            limit -= wanted
-        offset = max(0, offset - count)
-
-
-def _ordered(db: sqlite3.Connection, query: str, count: int, wanted: int, offset: int) -> list[int]:
-    """Return some hits of a query: by relevance, or, if there are too many, the newest first."""
-    end = offset + wanted
-    if count > RANKED and "*" not in query:  # a prefix stands for many words
-        seen = list(islice(_newest(db, query, end / count), end))
-        if len(seen) == end:
-            return seen[offset:]
-    ordered = _RELEVANT if count <= RANKED else _NEWEST
-    return [row[0] for row in db.execute(ordered, (query, wanted, offset))]
-
-
-def _newest(db: sqlite3.Connection, query: str, part: float) -> Iterator[int]:
-    """Yield the hits among the newest datasets, which people look at most; a query for all hits takes longer.
+class _Hits:
+    """The datasets that a query of the full text and filters by date find.
 
     Args:
-        db: the index.
-        query: the query of FTS5.
-        part: the share of the hits that is wanted; nothing is yielded if the newest datasets are unlikely to have it.
+        dates: the filters by date.
     """
-    if part * db.execute("SELECT max(id) FROM datasets").fetchone()[0] <= _LOOKS:
-        with closing(db.execute(_ALL)) as newest:
-            yield from (id_ for (id_,) in islice(newest, _LOOKS) if db.execute(_HAS, (query, id_)).fetchone())
+
+    def __init__(self, db: sqlite3.Connection, query: str, dates: Collection[Filter] = ()) -> None:
+        self.db = db
+        self.query = query
+        self.dates = dates
+        self.ids = self._all() if dates else None
+        self.total = len(self.ids) if self.ids is not None else int(db.execute(_COUNT, (query,)).fetchone()[0])
+
+    def _all(self) -> set[int]:
+        found = {id_ for (id_,) in self.db.execute(_HITS, (self.query,))}
+        clauses, values = zip(*map(_dated, self.dates), strict=True) if self.dates else ((), ())
+        for clause, words in zip(clauses, values, strict=True):
+            found &= {id_ for (id_,) in self.db.execute(_DATED.format(clause), words)}
+        return found
+
+    def ranked(self) -> Iterator[int]:
+        """Yield all, the most relevant first."""
+        found = [id_ for (id_,) in self.db.execute(_RELEVANT, (self.query,))]
+        return iter(found) if self.ids is None else (id_ for id_ in found if id_ in self.ids)
+
+    def sorted(self, order: str) -> Iterator[int]:
+        """Yield all in an order.
+
+        Of many hits the first are soon found among all datasets in their order; people look at these most.
+        """
+        index, by = _ORDERS[order]
+        if self.total <= RANKED:
+            hits, words = (_HITS, self.query) if self.ids is None else (_VALUES, json.dumps(list(self.ids)))
+            yield from (id_ for (id_,) in self.db.execute(_SOME_IN_ORDER.format(hits, by), (words,)).fetchall())
+            return
+        with closing(self.db.execute(_ALL.format(index, by))) as datasets:
+            if self.ids is None and " *" not in self.query:  # a prefix stands for many words
+                looks = islice(datasets, _LOOKS)
+                yield from (id_ for (id_,) in looks if self.db.execute(_HAS, (self.query, id_)).fetchone())
+            hits_: Container[int] = self._all() if self.ids is None else self.ids
+            yield from (id_ for (id_,) in datasets if id_ in hits_)
+
+    def counted(self) -> dict[str, Any]:
+        """Return the values that the hits have, and of how many hits that is."""
+        if self.ids is None and (" *" not in self.query or self.total <= facets.EXACT):
+            return {"facets": facets.counted_hits(self.db, self.query, self.total), "counted": self.total}
+        ids = sorted(self._all() if self.ids is None else self.ids)[:: -(-self.total // facets.EXACT)]
+        return {"facets": facets.counted(self.db, ids), "counted": len(ids)}
 
 
-def _found(row: Any, words: list[str]) -> Found:
+_VALUES = "SELECT value FROM json_each(?)"
+
+
+def mirrors(db: sqlite3.Connection, id_: int) -> list[Any]:
+    """Return the same dataset in other sources: ``id``, ``source``, ``dataset_id``, ``title``.
+
+    It has the same URI, the same identifier, if that is not a short one, or the same title and publisher.
+    """
+    return db.execute(_MIRRORS, (id_,)).fetchall()
+
+
+def _merged(db: sqlite3.Connection, ids: Iterable[int]) -> Iterator[tuple[int, list[Place]]]:
+    """Yield each dataset once, by its first hit, with its other places."""
+    seen: set[int] = set()
+    for id_ in ids:
+        if id_ not in seen:
+            others = mirrors(db, id_)
+            seen.update(other[0] for other in others)
+            yield id_, [Place(other[1], other[2]) for other in others]
+
+
+_VOCABULARY = "CREATE VIRTUAL TABLE IF NOT EXISTS temp.words USING fts5vocab (main, search, row)"
+_KNOWN = "SELECT 1 FROM words WHERE term = ?"
+_ALIKE = "SELECT term FROM words WHERE term >= ? AND term < ? LIMIT 20000"
+_CUTOFF = 0.7
+
+
+def _nearest(db: sqlite3.Connection, word: str) -> str | None:
+    """Return the word of the index that is most like one; ``None`` if the index has it, or none is like it."""
+    from rapidfuzz.distance import OSA  # noqa: PLC0415 -- few searches find nothing
+    from rapidfuzz.process import extractOne  # noqa: PLC0415
+
+    bare = facets.folded("", word)
+    db.execute(_VOCABULARY)
+    if db.execute(_KNOWN, (bare,)).fetchone():
+        return None
+    for begin in (bare[:2], bare[:1]):
+        words = [term for (term,) in db.execute(_ALIKE, (begin, begin + "\U0010ffff"))]
+        if found := extractOne(bare, words, scorer=OSA.normalized_similarity, score_cutoff=_CUTOFF):
+            return str(found[0])
+    return None
+
+
+def _found(row: Any, words: list[str], places: list[Place]) -> Found:
     *texts, formats, file, withdrawn, description = row
     listed: list[str] = json.loads(formats) if formats else []
     more = {"formats": listed, "file": file, "withdrawn": bool(withdrawn), "snippet": snippet(description or "", words)}
-    return Found(*texts, **more)
+    return Found(*texts, **more, places=places)  # type: ignore[misc]  # the texts are the fields before
 
 
 def snippet(text: str, words: list[str]) -> str:
