@@ -158,9 +158,9 @@ def _selectors(sample: Sample, row: Any) -> Iterator[tuple[Table, float]]:
     """Yield selectors of the row and those like it: by a common class, by a named box and the tag, or by a heading."""
     found: list[tuple[str, float]] = []
     for alike in _alike(row):
-        found += [(item.css, item.stability + 0.05) for item in selectors.several(sample, alike)]
+        found += [(item.table["css"], item.stability + 0.05) for item in selectors.several(sample, alike)]
         if len(alike) == 1:
-            found += [(item.css, item.stability) for item in selectors.single(sample, row)]
+            found += [(item.table["css"], item.stability) for item in selectors.single(sample, row)]
         found += [(item, 0.75) for item in _in_box(sample, alike, row)]
     yield from (({"css": css}, stability) for css, stability in dict.fromkeys(found))
     for alike in _alike(row):

@@ -288,7 +288,7 @@ def _made(sample: Sample, group: list[Anchor], every: list[Anchor], known: list[
     sure, why = 0.4, ["nothing but their place tells the links from others"]
     best = next(iter(selectors.several(sample, [item.element for item in group])), None)
     if best and best.stability >= 0.5:
-        table["css"], sure, why = best.css, best.stability, []
+        table["css"], sure, why = best.table["css"], best.stability, []
     if common:
         matching = {item.address for item in every if matches(common.pattern, item.address)}
         if matching == set(wanted) or not table or len(wanted) < len({item.address for item in group}):
@@ -330,7 +330,7 @@ def total(sample: Sample, links: int, *, is_paged: bool) -> Total | None:
     for element, count in found:
         best = next(iter(selectors.single(sample, element)), None)
         if best and best.stability >= _LEAST:
-            return Total(best.css, count)
+            return Total(best.table["css"], count)
     return None
 
 
@@ -558,7 +558,7 @@ def _button(sample: Sample) -> Pager | None:
         return None
     box = next(iter(selectors.ancestors(numbered)), None)
     best = next(iter(selectors.single(sample, box)), None) if box is not None else None
-    return Pager({"buttons": {"css": best.css} if best else True}, "numbered buttons", 0.75, in_browser=True)
+    return Pager({"buttons": best.table if best else True}, "numbered buttons", 0.75, in_browser=True)
 
 
 def _counter(sample: Sample) -> Pager | None:

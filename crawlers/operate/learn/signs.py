@@ -15,11 +15,11 @@ from rapidfuzz import fuzz
 from crawlers.kinds.html.mapping.confidence import BESIDE, is_outside, sureness
 from crawlers.kinds.html.mapping.labels import text_of
 from crawlers.kinds.html.mapping.vocabulary import bare, fields, key
-from crawlers.kinds.html.rules import FIELDS, MANY
+from crawlers.kinds.html.rules import MANY
 from crawlers.operate.learn import labelled
 from crawlers.operate.learn.fields import LONGEST, is_plausible, learned
-from crawlers.operate.learn.sample import Place, equal_places
-from crawlers.operate.learn.texts import DATES, Wanted, normal
+from crawlers.operate.learn.sample import Place, Wanted, equal_places
+from crawlers.operate.learn.texts import DATES, normal
 from crawlers.records.html_page import text, tidy
 from crawlers.records.values import email
 
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 
     from crawlers.kinds.html.mapping.labels import Label
     from crawlers.operate.learn.candidates import Learned, Trial
-    from crawlers.operate.learn.files import Files
     from crawlers.operate.learn.sample import Sample
 
 _MOST = 500
@@ -87,14 +86,14 @@ class Unaided:
     others: dict[str, list[Learned]]
 
 
-def unaided(trial: Trial, found: Files | None, names: Collection[str] = FIELDS) -> Unaided:
+def unaided(trial: Trial, rows: Collection[Any], names: Collection[str]) -> Unaided:
     """Return the rules of what the first page says by itself.
 
     Args:
-        found: the files, whose labels are not the dataset's.
+        rows: the elements of the files, whose labels are not the dataset's.
         names: the fields to look for.
     """
-    signs = _Signs(trial.samples[0], found)
+    signs = _Signs(trial.samples[0], rows)
     kept, left_out = [], []
     others: dict[str, list[Learned]] = {}
     for name in names:
@@ -160,12 +159,11 @@ class _Signs:
     """The signs by which a page says its fields, the surest first.
 
     Args:
-        found: the files.
+        rows: the elements of the files.
     """
 
-    def __init__(self, sample: Sample, found: Files | None) -> None:
-        self.sample = sample
-        self.rows = set(found.elements) if found else set()
+    def __init__(self, sample: Sample, rows: Collection[Any]) -> None:
+        self.sample, self.rows = sample, set(rows)
         self.headings = Headings(sample, self.is_of_file)
         self._labels = [label for label in labelled.known(sample) if not self._is_elsewhere(label.element)]
 
