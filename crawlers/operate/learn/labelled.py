@@ -152,13 +152,9 @@ def inline(
         for ancestor in box.iterancestors():
             for anchor in anchors(ancestor)[:2]:
                 css = f"{anchor.css} {box.tag}"
-                if anchor.stability > TAG and _starts(sample, css, label) == 1:
+                starting = (each for each in sample.css(css)[:_MOST] if key(text(each)).startswith(label.key))
+                if anchor.stability > TAG and len(list(starting)) == 1:
                     yield Candidate({"css": css, "regex": regex}, round(stability * 0.85, 3), "label", why)
-
-
-def _starts(sample: Sample, css: str, label: Label) -> int:
-    """Return how many of the elements begin with the label."""
-    return sum(1 for element in sample.css(css)[:_MOST] if key(text(element)).startswith(label.key))
 
 
 def _contains(label: Label, elements: list[Any]) -> bool:

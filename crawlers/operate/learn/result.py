@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 from dataclasses import dataclass, field, replace
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from crawlers.exceptions import CrawlersError, hint
@@ -178,9 +179,7 @@ def _check_label(sample: Sample, name: str, label: str) -> None:
     texts = {item.key: item.text for item in labelled.known(sample, label)}
     if key(label) in texts:
         return
-    close = [
-        texts[get_close_matche] for get_close_matche in difflib.get_close_matches(key(label), texts, n=3, cutoff=0.5)
-    ]
+    close = [texts[each] for each in difflib.get_close_matches(key(label), texts, n=3, cutoff=0.5)]
     near = f" The nearest labels there: {', '.join(close)}." if close else ""
     raise LearnError(f"{name}: {sample.address} has no label {label!r} with a value.{near}")
 
@@ -190,24 +189,15 @@ def _absent(sample: Sample, wanted: Wanted) -> str:
         return f"{wanted.name}: the label {wanted.label!r} does not give {shortened(wanted.values[0])!r}."
     if wanted.label:
         return f"{wanted.name}: the label {wanted.label!r} has no value."
-    missing = next((value for value in wanted.values if not _is_there(sample, value)), None)
-    if missing is None:
+    unseen = (each for each in wanted.values if not (equal_places(sample, each) or containing_places(sample, each)))
+    if (missing := next(unseen, None)) is None:
         missing = wanted.seen
         return f"{wanted.name}: no rule finds {shortened(missing)!r} and nothing else; give fewer values, or a label."
-    near = [*_beside_labels(sample, wanted.name), *map(shortened, nearest_texts(sample, missing))]
+    own = (text_of(each.values[0]) for each in labelled.known(sample) if wanted.name in fields().get(each.key, ()))
+    near = [shortened(each) for each in (*islice(own, 1), *nearest_texts(sample, missing))]
     hint = f" The nearest texts there: {' | '.join(near)}." if near else ""
     empty = ' The page is empty until scripts have run: it may need browser = "datasets".' if sample.looks_empty else ""
     return f"{wanted.name}: {shortened(missing)!r} is not on {sample.address}.{hint}{empty}"
-
-
-def _is_there(sample: Sample, value: str) -> bool:
-    return bool(equal_places(sample, value) or containing_places(sample, value))
-
-
-def _beside_labels(sample: Sample, name: str) -> list[str]:
-    """Return the value beside a label that usually belongs to the field."""
-    own = [item for item in labelled.known(sample) if name in fields().get(item.key, ())]
-    return [shortened(text_of(item.values[0])) for item in own[:1]]
 
 
 def _files(trial: Trial, template: Template, wanted: dict[str, str]) -> Files | None:

@@ -12,7 +12,7 @@ from rapidfuzz import fuzz
 
 from crawlers.kinds.html.mapping.confidence import is_outside
 from crawlers.kinds.html.rules import MANY, from_css
-from crawlers.operate.learn.texts import DATES, SEPARATORS, lists, normal, same, same_date, same_list, split
+from crawlers.operate.learn.texts import DATES, SEPARATORS, normal, same_date, split
 from crawlers.records.addresses import absolute
 from crawlers.records.html_page import text
 
@@ -205,8 +205,9 @@ class Wanted:
     @property
     def options(self) -> list[list[str]]:
         """The lists that the values may be; keywords in one text are several."""
-        every = lists(list(self.values))
-        return every[1:] or every if self.name == "keywords" else every
+        only = self.values[0] if len(self.values) == 1 else ""
+        apart = [parts for each in SEPARATORS if each in only and len(parts := split(only, each)) > 1]
+        return apart if apart and self.name == "keywords" else [list(self.values), *apart]
 
     def gives(self, found: list[str]) -> float:
         """Return how well a rule gives what was seen: 1, less for a part of it, 0 for something else."""
@@ -217,7 +218,7 @@ class Wanted:
         return self._list(found) if self.is_list else self._single(found[0])
 
     def _list(self, found: list[str]) -> float:
-        if any(same_list(found, option) for option in self.options):
+        if any(sorted(map(normal, found)) == sorted(map(normal, option)) for option in self.options):
             return 1.0
         given, seen = set(map(normal, found)), {normal(value) for value in self.values}
         shortest = max(map(len, found)) <= 3 * max(map(len, self.values)) + 20  # one keyword seen of several
@@ -225,9 +226,8 @@ class Wanted:
 
     def _single(self, found: str) -> float:
         wanted = self.values[0]
-        if same(found, wanted):
-            return 1.0
-        if self.is_date and same_date(found, wanted, self.language):
+        is_same = bool(normal(wanted)) and normal(found) == normal(wanted)
+        if is_same or (self.is_date and same_date(found, wanted, self.language)):
             return 1.0
         aim = normal(wanted.rstrip("….").rstrip())
         return 0.9 if len(aim) >= _LONG and normal(found).startswith(aim) else 0.0

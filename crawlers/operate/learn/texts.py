@@ -31,41 +31,12 @@ def normal(text: str) -> str:
     return " ".join(text.split()).strip(_EDGES)
 
 
-def same(found: str, wanted: str) -> bool:
-    """
-    >>> same("CC BY 4.0", "cc by 4.0 "), same("", ""), same("a", "b")
-    (True, False, False)
-    """
-    return bool(normal(wanted)) and normal(found) == normal(wanted)
-
-
-def same_list(found: list[str], wanted: list[str]) -> bool:
-    """Return whether two lists have the same values, in any order.
-
-    >>> same_list(["b", "A"], ["a", "b"]), same_list([], [])
-    (True, False)
-    """
-    return bool(found) and sorted(map(normal, found)) == sorted(map(normal, wanted))
-
-
 def split(text: str, separator: str) -> list[str]:
     """
     >>> split("a, b,, c", ",")
     ['a', 'b', 'c']
     """
     return [part for item in text.split(separator) if (part := " ".join(item.split()))]
-
-
-def lists(wanted: list[str]) -> list[list[str]]:
-    """Return the lists that the typed values may mean: as they are, or a single text that is split.
-
-    >>> lists(["a, b"])
-    [['a, b'], ['a', 'b']]
-    """
-    if len(wanted) != 1:
-        return [wanted]
-    parts = [split(wanted[0], separator) for separator in SEPARATORS if separator in wanted[0]]
-    return [wanted, *(part for part in parts if len(part) > 1)]
 
 
 def shortened(text: str, length: int = 60) -> str:
@@ -242,14 +213,13 @@ def ambiguous_day(texts: list[str], seen: str, language: str | None, order: bool
     ('2020-03-12', None)
     >>> ambiguous_day(["12.03.2020"], "", "de", True)
     """
-    is_settled = len(date_orders(texts, seen, language)) < 2 or _is_usual(texts[0])
-    return None if is_settled else _day(texts[0], language, _order_name(order))
+    first = texts[0]
+    is_usual = first.count(".") >= 2 and len(first.strip().rpartition(".")[2]) >= len(
+        "2020"
+    )  # then the day comes first
+    is_settled = is_usual or len(date_orders(texts, seen, language)) < 2
+    return None if is_settled else _day(first, language, _order_name(order))
 
 
 def _order_name(order: bool | str) -> str:
     return order if isinstance(order, str) else "auto"
-
-
-def _is_usual(text: str) -> bool:
-    """Return whether a date has dots and a full year: then the day comes first."""
-    return text.count(".") >= 2 and len(text.strip().rpartition(".")[2]) >= len("2020")
