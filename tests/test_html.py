@@ -169,13 +169,11 @@ def test_every_family(harvest, catalogue, tmp_path, family):
     assert statuses(again) == {"new": 25, "updated": 1}
 
 
-def test_many_pages_of_postbacks(harvest, catalogue):
+def test_many_pages_of_postbacks(walked, catalogue):
     """Their numbers are shown ten by ten, with dots before and after."""
     site = catalogue("aspnet", 93, per_page=4)
-    crawl = harvest(site)
-    assert (crawl.code, judged(crawl)) == (0, ("complete", 93, 93))
-    assert site.requests() == {"robots": 1, "listing": 24, "datasets": 93}
-    assert site.answered == {200: 117, 404: 1}
+    assert walked(site).judged == ("complete", 93, 93)
+    assert (site.requests(), site.answered) == ({"listing": 24, "datasets": 93}, {200: 117})
 
 
 @pytest.mark.browser
@@ -206,10 +204,10 @@ def test_where_it_is_from_and_that_it_is_exported(harvest, catalogue, output, fa
     assert sorted(row["title"] for row in csv.DictReader(exported.stdout.splitlines())) == sorted(truths(site))
 
 
-def test_structured_data_need_not_be_used(harvest, catalogue):
-    site = catalogue("schema_org", 6)
-    crawl = harvest(site, ("[fields]", '[fields]\ntitle = "h1"'), ("[links]", "structured = false\n[links]"))
-    assert (crawl.code, sources(crawl)) == (0, {"html": 6})
+def test_structured_data_need_not_be_used(walked, catalogue):
+    rules = (("[fields]", '[fields]\ntitle = "h1"'), ("[links]", "structured = false\n[links]"))
+    done = walked(catalogue("schema_org", 6), *rules)
+    assert ([item.metadata_source for item in done.items], done.errors) == (["html"] * 6, [])
 
 
 def test_rdf_by_an_alternate_link(harvest, catalogue, tmp_path):
@@ -234,9 +232,9 @@ def document_title(document) -> str:
     return document["fields"]["title"]["value"]
 
 
-def test_a_document_says_what_was_found_how_and_how_sure(harvest, catalogue):
+def test_a_document_says_what_was_found_how_and_how_sure(walked, catalogue):
     site = catalogue("table_de", 3)
-    document = next(iter(harvest(site).documents().values()))
+    document = walked(site).items[0].document
     entry = next(entry for entry in site.listed() if entry.title == document_title(document))
     licence, title = document["fields"]["license"], document["fields"]["title"]
     assert (licence["value"], licence["label"].rstrip(":")) == (entry.licence.name, "Lizenz")
@@ -337,11 +335,10 @@ def test_session_ids_make_no_other_dataset(harvest, catalogue, family, kind):
 # Elsewhere
 
 
-def test_links_to_other_hosts_are_told(harvest, catalogue):
-    site = catalogue("drupal", 12, faults={"foreign": ""})
-    crawl = harvest(site)
-    assert (crawl.kinds(), len(ids(crawl))) == ([("list", "offsite")], 12)
-    assert "https://other.example.org/dataset/ds-9999" in crawl.errors[0]["error"]
+def test_links_to_other_hosts_are_told(walked, catalogue):
+    done = walked(catalogue("drupal", 12, faults={"foreign": ""}))
+    assert (done.kinds(), len(done.items)) == ({"offsite": 1}, 12)
+    assert "https://other.example.org/dataset/ds-9999" in done.errors[0].error
 
 
 def test_a_redirect_to_another_host(harvest, catalogue):
@@ -453,10 +450,9 @@ def test_a_page_without_a_title_is_no_dataset(harvest, catalogue):
 
 
 @pytest.mark.parametrize("family", ["schema_org", "table_es", "sitemap"])
-def test_nor_is_it_in_other_families(harvest, catalogue, family):
-    site = catalogue(family, 6, per_page=3, faults={"missing_title": "ds-0002"})
-    crawl = harvest(site)
-    assert (crawl.code, crawl.kinds(), len(ids(crawl))) == (3, [("parse", "missing_field")], 5)
+def test_nor_is_it_in_other_families(walked, catalogue, family):
+    done = walked(catalogue(family, 6, per_page=3, faults={"missing_title": "ds-0002"}))
+    assert (done.kinds(), len(done.items)) == ({"missing_field": 1}, 5)
 
 
 def test_a_dataset_that_fails_stays(harvest, catalogue):
