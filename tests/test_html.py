@@ -152,7 +152,7 @@ ASKED = {
 
 @pytest.mark.parametrize("family", [*PLAIN, *WITH_BROWSER])
 def test_every_family(harvest, catalogue, tmp_path, family):
-    """Complete, everything right in every item, and nothing asked for that need not be."""
+    """Complete, everything right in every item, nothing asked for that need not be, and nothing written twice."""
     site = catalogue(family, 25, per_page=4 if family == "aspnet" else 10)
     feed = tmp_path / "datasets.jsonl"
     crawl = harvest(site, more=("-O", str(feed)))
@@ -163,25 +163,17 @@ def test_every_family(harvest, catalogue, tmp_path, family):
     assert items(feed, site) == truths(site)
     assert site.requests() == {"robots": 1, "datasets": 25, **ASKED.get(family, {"listing": 3})}
     assert site.hosts() == {f"127.0.0.1:{site.port}"}
-
-
-@pytest.mark.parametrize("family", [*PLAIN, *WITH_BROWSER])
-def test_nothing_is_written_twice(harvest, catalogue, family):
-    site = catalogue(family, 12, per_page=3 if family == "categories" else 4)
-    harvest(site)
     site.change(site.key(site.listed()[7]))
-    crawl = harvest(site)
-    assert (crawl.code, crawl.errors, counts(crawl)) == (0, [], {"unchanged": 11, "updated": 1})
-    assert statuses(crawl) == {"new": 12, "updated": 1}
+    again = harvest(site)
+    assert (again.code, again.errors, counts(again)) == (0, [], {"unchanged": 24, "updated": 1})
+    assert statuses(again) == {"new": 25, "updated": 1}
 
 
-def test_many_pages_of_postbacks(harvest, catalogue):
+def test_many_pages_of_postbacks(walked, catalogue):
     """Their numbers are shown ten by ten, with dots before and after."""
     site = catalogue("aspnet", 93, per_page=4)
-    crawl = harvest(site)
-    assert (crawl.code, judged(crawl)) == (0, ("complete", 93, 93))
-    assert site.requests() == {"robots": 1, "listing": 24, "datasets": 93}
-    assert site.answered == {200: 117, 404: 1}
+    assert walked(site).judged == ("complete", 93, 93)
+    assert (site.requests(), site.answered) == ({"listing": 24, "datasets": 93}, {200: 117})
 
 
 @pytest.mark.browser
@@ -201,26 +193,21 @@ def test_many_pages_of_buttons(harvest, catalogue, family):
         ("rdf_link", {"rdf": 6}),
     ],
 )
-def test_where_it_is_from(harvest, catalogue, family, wanted):
-    crawl = harvest(catalogue(family, 6))
-    assert sources(crawl) == wanted
-    assert all(line["metadata_url"].startswith("http://127.0.0.1:") for line in crawl.manifest)
-
-
-@pytest.mark.parametrize("family", ["drupal", "schema_org", "rdf_link"])
-def test_what_is_on_disk_is_exported(harvest, catalogue, output, family):
+def test_where_it_is_from_and_that_it_is_exported(harvest, catalogue, output, family, wanted):
     """Each document is read again, whatever its record was made of."""
     site = catalogue(family, 6)
-    harvest(site)
+    crawl = harvest(site)
+    assert sources(crawl) == wanted
+    assert all(line["metadata_url"].startswith("http://127.0.0.1:") for line in crawl.manifest)
     exported = command("export", "--format", "csv", "-s", f"OUTPUT_DIR={output}")
     assert (exported.returncode, exported.stderr) == (0, "")
     assert sorted(row["title"] for row in csv.DictReader(exported.stdout.splitlines())) == sorted(truths(site))
 
 
-def test_structured_data_need_not_be_used(harvest, catalogue):
-    site = catalogue("schema_org", 6)
-    crawl = harvest(site, ("[fields]", '[fields]\ntitle = "h1"'), ("[links]", "structured = false\n[links]"))
-    assert (crawl.code, sources(crawl)) == (0, {"html": 6})
+def test_structured_data_need_not_be_used(walked, catalogue):
+    rules = (("[fields]", '[fields]\ntitle = "h1"'), ("[links]", "structured = false\n[links]"))
+    done = walked(catalogue("schema_org", 6), *rules)
+    assert ([item.metadata_source for item in done.items], done.errors) == (["html"] * 6, [])
 
 
 def test_rdf_by_an_alternate_link(harvest, catalogue, tmp_path):
@@ -245,9 +232,9 @@ def document_title(document) -> str:
     return document["fields"]["title"]["value"]
 
 
-def test_a_document_says_what_was_found_how_and_how_sure(harvest, catalogue):
+def test_a_document_says_what_was_found_how_and_how_sure(walked, catalogue):
     site = catalogue("table_de", 3)
-    document = next(iter(harvest(site).documents().values()))
+    document = walked(site).items[0].document
     entry = next(entry for entry in site.listed() if entry.title == document_title(document))
     licence, title = document["fields"]["license"], document["fields"]["title"]
     assert (licence["value"], licence["label"].rstrip(":")) == (entry.licence.name, "Lizenz")
@@ -348,11 +335,10 @@ def test_session_ids_make_no_other_dataset(harvest, catalogue, family, kind):
 # Elsewhere
 
 
-def test_links_to_other_hosts_are_told(harvest, catalogue):
-    site = catalogue("drupal", 12, faults={"foreign": ""})
-    crawl = harvest(site)
-    assert (crawl.kinds(), len(ids(crawl))) == ([("list", "offsite")], 12)
-    assert "https://other.example.org/dataset/ds-9999" in crawl.errors[0]["error"]
+def test_links_to_other_hosts_are_told(walked, catalogue):
+    done = walked(catalogue("drupal", 12, faults={"foreign": ""}))
+    assert (done.kinds(), len(done.items)) == ({"offsite": 1}, 12)
+    assert "https://other.example.org/dataset/ds-9999" in done.errors[0].error
 
 
 def test_a_redirect_to_another_host(harvest, catalogue):
@@ -464,10 +450,9 @@ def test_a_page_without_a_title_is_no_dataset(harvest, catalogue):
 
 
 @pytest.mark.parametrize("family", ["schema_org", "table_es", "sitemap"])
-def test_nor_is_it_in_other_families(harvest, catalogue, family):
-    site = catalogue(family, 6, per_page=3, faults={"missing_title": "ds-0002"})
-    crawl = harvest(site)
-    assert (crawl.code, crawl.kinds(), len(ids(crawl))) == (3, [("parse", "missing_field")], 5)
+def test_nor_is_it_in_other_families(walked, catalogue, family):
+    done = walked(catalogue(family, 6, per_page=3, faults={"missing_title": "ds-0002"}))
+    assert (done.kinds(), len(done.items)) == ({"missing_field": 1}, 5)
 
 
 def test_a_dataset_that_fails_stays(harvest, catalogue):

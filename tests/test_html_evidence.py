@@ -102,39 +102,6 @@ def test_pagers_of_every_layout_are_followed_to_their_ends(harvest):
     assert len(listing) == 5 * 3 + 6 + 1, "the index's first page is its first letter's too"
 
 
-def test_what_shows_nothing_is_incomplete(harvest):
-    """One page of several listings, in one crawl: each is told by itself, and the one that is short is none of them."""
-    pages = {
-        "/one": links(1, 2, 3),
-        "/two": links(4, 5, following="/two?page=2"),
-        "/two?page=2": links(6),
-        "/short": links(7),
-        "/more": links(8, 9, more='<div class="pager">1 <a href="#page=2">2</a> <a href="/more/3">5</a></div>'),
-    }
-    with Pages(pages) as site:
-        crawl = harvest(site, starts("one", "two", "short", "more"), "paging = { next = true }")
-    assert judged(crawl) == ("incomplete", 9, [("list", "unproven"), ("list", "unproven")])
-    told = {urlsplit(error["url"]).path: error["error"] for error in crawl.errors}
-    assert set(told) == {"/one", "/more"}
-    assert "next = false" in told["/one"]
-    assert "offers page 5, and 1 was read" in told["/more"]
-
-
-def test_a_page_that_comes_again_was_not_read(harvest):
-    """A pager offers three pages, and the third is the second once more."""
-    pager = '<div class="pager"><a href="/list?page=1">1</a> <b>2</b> <a href="/list?page=3">3</a></div>'
-    second = links(3, 4, more=pager)
-    pages = {"/list": links(1, 2, following="/list?page=2"), "/list?page=2": second, "/list?page=3": second}
-    with Pages(pages) as site:
-        assert judged(harvest(site, "paging = { next = true }")) == ("incomplete", 4, [("list", "unproven")])
-
-
-def test_an_index_of_the_whole_site_is_no_pager(harvest):
-    row = "".join(f'<a href="/az/{one}">{one.upper()}</a>' for one in "abcdef")
-    with Pages({"/list": links(1, 2, more=row), **{f"/az/{one}": row for one in "abcdef"}}) as site:
-        assert judged(harvest(site, "paging = { next = true }")) == ("incomplete", 2, [("list", "unproven")])
-
-
 @pytest.mark.parametrize("damage", ["B\xe4ume", "\xc3\xa4\xc3\xb6 B\xe4ume"])
 def test_a_letter_of_a_listing_that_can_not_be_read_hides_no_dataset(harvest, damage):
     class Damaged(Pages):
@@ -148,11 +115,6 @@ def test_a_letter_of_a_listing_that_can_not_be_read_hides_no_dataset(harvest, da
     with Damaged({"/list": links(1, 2, following="/list?page=2"), "/list?page=2": links(3)}) as site:
         crawl = harvest(site, "paging = { next = true }")
     assert judged(crawl) == ("complete", 3, [])
-
-
-def test_the_user_s_word(harvest):
-    with Pages({"/list": links(1, 2)}) as site:
-        assert judged(harvest(site, "paging = { next = false }")) == ("complete", 2, [])
 
 
 # The end of a listing, in this process
@@ -248,6 +210,8 @@ ENDS = [
     ({"/list": links(1, 2, following="/b"), "/b": "none"}, "{ next = true }", "paging"),
     ({"/list": "none"}, "{ next = true }", "no_datasets"),
     ({"/list": "none"}, "{ next = false }", "no_datasets"),
+    ({"/list": links(1, 2)}, '{ path = "/wrong/{page}" }', "paging"),
+    ({"/list": links(1, 2) + "<div>" * 3000 + links(3)}, "{ next = false }", "truncated"),
 ]
 
 
@@ -255,6 +219,130 @@ ENDS = [
 def test_what_the_end_of_a_listing_shows(walked, pages, paging, shown):
     evidence, errors = told(walked(pages, paging))
     assert (errors or [*evidence]) == [shown]
+
+
+AZ = "".join(f'<a href="/az/{one}">{one.upper()}</a>' for one in "abcdef")
+AGAIN = links(3, 4, more='<div class="pager"><a href="/list?page=1">1</a> <b>2</b> <a href="/list?page=3">3</a></div>')
+FULL = {page: links(*range(6 * page, 6 * page + 6)) for page in (1, 2, 3)}
+ROUND = {page: links(page, page + 3, following=f"/list?page={page % 3 + 1}") for page in (1, 2, 3)}
+TOTAL = '<p class="n">3</p>'
+MENU = '<nav><a href="/list">All</a><a href="/c/1">One</a><a href="/c/2">Two</a></nav>'
+OTHERS = "".join(f'<li><a href="https://other.example/{number}">x</a></li>' for number in range(300))
+LISTINGS = {
+    "a pager offers three pages, and the third is the second once more": (
+        {"/list": links(1, 2, following="/list?page=2"), "/list?page=2": AGAIN, "/list?page=3": AGAIN},
+        ("{ next = true }",),
+        (["unproven"], 4, 1),
+    ),
+    "an index of the whole site is no pager": (
+        {"/list": links(1, 2, more=AZ), **{f"/az/{one}": AZ for one in "abcdef"}},
+        ("{ next = true }",),
+        (["unproven"], 2, 1),
+    ),
+    "what stands on every page is no shift": (
+        {"/list": links(1, 2, 9, following="/list?page=2"), "/list?page=2": links(3, 9)},
+        ("{ next = true }",),
+        (["pager"], 4, 2),
+    ),
+    "full counted pages that come again prove nothing": (
+        {"/list": FULL[1], "/list?page=2": FULL[2], "/list?page=3": FULL[3], "/list?page=4": FULL[3]},
+        ('{ query = "page" }',),
+        (["paging"], 18, 1),
+    ),
+    "a pager that leads back to its first page, by another address, has ended": (
+        {"/list": ROUND[1], **{f"/list?page={page}": body for page, body in ROUND.items()}},
+        ("{ next = true }",),
+        (["pager"], 6, 1),
+    ),
+    "behind a foreign page counted ones are read": (
+        {
+            "/list": links(1, 11),
+            "/list?page=3": "<h1>504 Gateway Time-out</h1>",
+            **{f"/list?page={page}": links(page, page + 10) for page in (2, 4)},
+        },
+        ('{ query = "page" }',),
+        (["no_datasets", "paging"], 6, 1),
+    ),
+    "a parameter that is dropped still turns the page": (
+        {"/list": links(1, 2, query="?page=1"), "/list?page=2": links(3, 4), "/list?page=3": "", "/list?page=4": ""},
+        ('{ query = "page" }', "links = { css = 'li a', drop = ['page'] }"),
+        (["short_page"], 4, 1),
+    ),
+    "teasers make the total full too early: no reason to leave a next page out": (
+        {"/list": links(1, 2, 3, following="/list2", more=TOTAL), "/list2": links(4, more=TOTAL)},
+        ("{ next = true }", "links = { css = 'li a', total = '.n' }"),
+        (["count_mismatch"], 4, 1),
+    ),
+    "menus on every page lead nowhere new": (
+        {"/list": links(1, more=MENU), "/c/1": links(2, more=MENU), "/c/2": links(3, more=MENU)},
+        ("{ next = false }", "links = { css = 'li a', follow = 'nav a', depth = 1 }"),
+        (["rules"], 3, 1),
+    ),
+    "addresses that differ in the order of parameters": (
+        {"/list": '<li><a href="/d/1?a=1&b=2">1</a></li><li><a href="/d/1?b=2&a=1">1</a></li>'},
+        ("{ next = false }", "links = { css = 'li a' }"),
+        (["rules"], 1, 1),
+    ),
+    "many links to other hosts are one line": (
+        {"/list": links(1) + OTHERS},
+        ("{ next = false }",),
+        (["offsite"], 1, 1),
+    ),
+}
+
+
+@pytest.mark.parametrize(("pages", "rules", "shown"), LISTINGS.values(), ids=LISTINGS.keys())
+def test_what_a_listing_gives_and_shows(walked, pages, rules, shown):
+    done = walked(pages, *rules)
+    evidence, errors = told(done)
+    asked = [path(request) for request in done.asked]
+    assert (errors or [*evidence], len(done.items), asked.count("/list")) == shown
+
+
+def test_a_start_without_a_dataset_among_several(walked):
+    pages = {"/list": links(1, 2), "/other": "down for maintenance"}
+    done = walked(pages, "{ next = false }", start=("/list", "/other"))
+    assert (told(done), len(done.items)) == (({"rules"}, ["no_datasets"]), 2)
+
+
+def test_what_shows_nothing_is_incomplete(walked):
+    """One page of several listings: each is told by itself, and the one that is short is none of them."""
+    pages = {
+        "/one": links(1, 2, 3),
+        "/two": links(4, 5, following="/two?page=2"),
+        "/two?page=2": links(6),
+        "/short": links(7),
+        "/more": links(8, 9, more='<div class="pager">1 <a href="#page=2">2</a> <a href="/more/3">5</a></div>'),
+    }
+    done = walked(pages, "{ next = true }", start=("/one", "/two", "/short", "/more"))
+    assert (done.judged[0], len(done.items), done.kinds()) == ("incomplete", 9, {"unproven": 2})
+    found = {urlsplit(error.url).path: error.error for error in done.errors}
+    assert found.keys() == {"/one", "/more"}
+    assert "next = false" in found["/one"]
+    assert "offers page 5, and 1 was read" in found["/more"]
+
+
+def test_a_counted_page_that_is_not_there(walked):
+    """It is asked for once more, and the one behind it is, too."""
+    pages = {"/list": links(1, 2), "/list?page=2": links(3, 4), "/list?page=4": links(7, 8)}
+    done = walked(pages, '{ query = "page" }')
+    asked = [path(request) for request in done.asked]
+    assert (told(done), len(done.items)) == ((set(), ["paging"]), 6)
+    assert [asked.count(f"/list?page={page}") for page in (3, 5, 6)] == [2, 2, 1]
+
+
+def test_a_number_that_a_listing_prints_contradicts_next_links_that_end_early(walked):
+    """Both list eighteen; one of them says that it has thirty."""
+    listed = {
+        f"/{name}?page={page}": printed(page, of) for name, of in (("ends", 30), ("all", 18)) for page in (1, 2, 3)
+    }
+    pages = {
+        path: body + (f'<a rel="next" href="{path[:-1]}{int(path[-1]) + 1}">next</a>' if path[-1] < "3" else "")
+        for path, body in listed.items()
+    }
+    done = walked(pages, "{ next = true }", start=("/ends?page=1", "/all?page=1"))
+    assert (done.kinds(), len(done.items)) == ({"count_mismatch": 1}, 18)
+    assert done.errors[0].error == f"{BASE}/ends?page=1 prints that it has 30 datasets, and listed 18"
 
 
 def test_counted_pages_that_wrap_prove_nothing(walked):
@@ -371,27 +459,7 @@ def test_a_dataset_that_comes_while_pages_are_read(harvest):
         assert judged(harvest(site)) == ("complete", 6, [])
 
 
-def test_what_stands_on_every_page_is_no_shift(harvest):
-    pages = {"/list": links(1, 2, 9, following="/list?page=2"), "/list?page=2": links(3, 9)}
-    with Pages(pages) as site:
-        assert judged(harvest(site)) == ("complete", 4, [])
-
-
 # Counted pages
-
-
-def test_a_counted_page_that_is_not_there(harvest):
-    """It is asked for once more, and the one behind it is, too."""
-    pages = {"/list": links(1, 2), "/list?page=2": links(3, 4), "/list?page=4": links(7, 8)}
-    with Pages(pages) as site:
-        assert judged(harvest(site, 'paging = { query = "page" }')) == ("incomplete", 6, [("list", "paging")])
-        assert (site.counts()["/list?page=3"], site.counts()["/list?page=5"], site.counts()["/list?page=6"]) == (
-            2,
-            2,
-            1,
-        )
-        site.pages["/list?page=3"] = links(5, 6)
-        assert judged(harvest(site, 'paging = { query = "page" }', source="again")) == ("complete", 8, [])
 
 
 # What is a pager, and what is none
@@ -564,42 +632,6 @@ def printed(page: int, of: int = 30, name: str = "list") -> str:
     """A page of six rows that prints how many there are."""
     rows = range(6 * page - 6, min(6 * page, of))
     return f"<p>{rows[0] + 1}–{rows[-1] + 1} of {of} datasets</p>" + links(*rows)
-
-
-def test_a_number_that_a_listing_prints_contradicts_next_links_that_end_early(harvest):
-    """Both list eighteen; one of them says that it has thirty."""
-    ends = {f"/ends?page={page}": printed(page) for page in (1, 2, 3)}
-    whole = {f"/whole?page={page}": printed(page, 18) for page in (1, 2, 3)}
-    pages = {
-        path: body + (f'<a rel="next" href="{path[:-1]}{int(path[-1]) + 1}">next</a>' if path[-1] < "3" else "")
-        for path, body in (ends | whole).items()
-    }
-    with Pages(pages) as site:
-        crawl = harvest(site, starts("ends?page=1", "whole?page=1"), "paging = { next = true }")
-    assert judged(crawl) == ("incomplete", 18, [("list", "count_mismatch")])
-    assert crawl.errors[0]["error"] == f"{site.url}/ends?page=1 prints that it has 30 datasets, and listed 18"
-
-
-def test_counted_pages_that_come_again_prove_nothing(harvest):
-    pages = {f"/list?page={page}": links(*range(6 * page, 6 * page + 6)) for page in (2, 3)}
-    pages |= {"/list": links(*range(6)), "/list?page=4": pages["/list?page=3"]}
-    with Pages(pages) as site:
-        assert judged(harvest(site, 'paging = { query = "page" }')) == ("incomplete", 18, [("list", "paging")])
-
-
-def test_a_full_single_page_is_not_whole_because_another_list_s_page_was_as_long(harvest):
-    pages = {"/a": links(1, 2, following="/a?page=2"), "/a?page=2": links(3, 4), "/b": links(5, 6), "/c": links(7)}
-    with Pages(pages) as site:
-        crawl = harvest(site, starts("a", "b", "c"), "paging = { next = true }")
-    assert judged(crawl) == ("incomplete", 7, [("list", "unproven")])
-    assert crawl.errors[0]["url"] == f"{site.url}/b"
-
-
-def test_a_pager_that_leads_back_to_its_first_page_has_ended(harvest):
-    """By another address than the one that the rules name."""
-    pages = {f"/list?page={page}": links(page, page + 3, following=f"/list?page={page % 3 + 1}") for page in (1, 2, 3)}
-    with Pages({**pages, "/list": pages["/list?page=1"]}) as site:
-        assert judged(harvest(site, "paging = { next = true }")) == ("complete", 6, [])
 
 
 class Posting(Pages):
@@ -1031,16 +1063,6 @@ def test_a_listing_that_ends_with_what_it_does_not_follow(harvest):
     assert (crawl.report["verdict"], len(crawl.documents()), crawl.code) == ("incomplete", 12, 3)
     told = {urlsplit(error["url"]).path: error["kind"] for error in crawl.errors}
     assert told == {"/one": "unproven", "/two": "unproven", "/three": "paging"}
-
-
-def test_a_foreign_page_ends_no_counted_listing(harvest):
-    """The pages behind it are read, too."""
-    pages = {f"/list?page={page}": links(page, page + 10) for page in (2, 4)}
-    pages |= {"/list": links(1, 11), "/list?page=3": "<h1>504 Gateway Time-out</h1>"}
-    with Pages(pages) as site:
-        crawl = harvest(site, 'paging = { query = "page" }')
-        assert site.counts()["/list?page=3"] == 2
-    assert judged(crawl) == ("incomplete", 6, [("list", "no_datasets"), ("list", "paging")])
 
 
 # A browser

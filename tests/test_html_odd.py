@@ -82,59 +82,6 @@ def judged(crawl: Crawl):
 # Listings
 
 
-def test_a_parameter_that_is_dropped_still_turns_the_page(harvest):
-    pages = {"/list": links(1, 2, query="?page=1"), "/list?page=2": links(3, 4), "/list?page=3": "", "/list?page=4": ""}
-    with Pages(pages) as site:
-        rules = "links = { css = 'li a', drop = ['page'] }"
-        assert judged(harvest(site, 'paging = { query = "page" }', rules)) == ("complete", 4, [])
-
-
-def test_a_total_is_no_reason_to_leave_a_next_page_out(harvest):
-    """Teasers on the first page look like datasets, and make the number full too early."""
-    total = '<p class="n">3</p>'
-    pages = {"/list": links(1, 2, 3, following="/list2", more=total), "/list2": links(4, more=total)}
-    with Pages(pages) as site:
-        rules = "links = { css = 'li a', total = '.n' }"
-        assert judged(harvest(site, rules)) == ("incomplete", 4, [("list", "count_mismatch")])
-
-
-def test_a_listing_that_is_nested_too_deeply(harvest):
-    with Pages({"/list": links(1, 2) + "<div>" * 3000 + links(3)}) as site:
-        assert judged(harvest(site)) == ("incomplete", 2, [("list", "truncated")])
-
-
-def test_a_second_page_that_is_not_there(harvest):
-    with Pages({"/list": links(1, 2)}) as site:
-        assert judged(harvest(site, 'paging = { path = "/wrong/{page}" }')) == ("incomplete", 2, [("list", "paging")])
-
-
-def test_a_start_without_a_dataset_among_several(harvest):
-    with Pages({"/list": links(1, 2), "/other": "down for maintenance"}) as site:
-        start = 'start = ["{url}/list", "{url}/other"]'
-        assert judged(harvest(site, start)) == ("incomplete", 2, [("list", "no_datasets")])
-
-
-def test_menus_on_every_page_lead_nowhere_new(harvest):
-    menu = '<nav><a href="/list">All</a><a href="/c/1">One</a><a href="/c/2">Two</a></nav>'
-    pages = {"/list": links(1, more=menu), "/c/1": links(2, more=menu), "/c/2": links(3, more=menu)}
-    with Pages(pages) as site:
-        rules = "links = { css = 'li a', follow = 'nav a', depth = 1 }"
-        assert judged(harvest(site, rules)) == ("complete", 3, [])
-        assert site.counts()["/list"] == 1
-
-
-def test_addresses_that_differ_in_the_order_of_parameters(harvest):
-    listed = '<li><a href="/d/1?a=1&b=2">1</a></li><li><a href="/d/1?b=2&a=1">1</a></li>'
-    with Pages({"/list": listed}) as site:
-        assert judged(harvest(site, "links = { css = 'li a' }")) == ("complete", 1, [])
-
-
-def test_many_links_to_other_hosts_are_one_line(harvest):
-    elsewhere = "".join(f'<li><a href="https://other.example/{number}">x</a></li>' for number in range(300))
-    with Pages({"/list": links(1) + elsewhere}) as site:
-        assert judged(harvest(site)) == ("incomplete", 1, [("list", "offsite")])
-
-
 def test_letters_that_only_the_header_explains(harvest):
     page = "<ul><li><a href='/d/1?q=\xe9'>1</a></li></ul><a rel='next' href='/list?q=\xe9'>next</a>".encode("cp1252")
     last = html(links(2))

@@ -16,9 +16,10 @@ from urllib.parse import SplitResult, parse_qsl, unquote, urlsplit
 
 from crawlers.exceptions import AnswerError
 from crawlers.kinds.html import words
-from crawlers.kinds.html.links import charset, codec, outermost
+from crawlers.kinds.html.links import charset, outermost
 from crawlers.kinds.html.paging import PAGER, SIZE, Turner, best, cell_of, is_in, is_off, page_number, texts
 from crawlers.records.html_page import text
+from crawlers.safety.text import codec, widened
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -100,7 +101,7 @@ def filled(
         return None
     pairs = changed(entries(page, form, None if is_scripted else button), changes)
     accepted = (form.get("accept-charset") or "")[:200].split()
-    written = next(filter(None, map(codec, accepted)), None) or charset(page)
+    written = next((widened(found) for found in map(codec, accepted) if found), None) or charset(page)
     if _attribute(form, button, "method").strip().lower() != "post":
         return Form(f"{url.partition('?')[0]}?{_encoded(pairs, written).decode()}", b"")
     is_in_parts = is_multipart and _attribute(form, button, "enctype").strip().lower() == _MULTIPART

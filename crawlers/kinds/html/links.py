@@ -17,6 +17,7 @@ from w3lib.url import canonicalize_url
 from crawlers.kinds.html.rules import compiled
 from crawlers.safety import bounds
 from crawlers.safety.addresses import without_dots
+from crawlers.safety.text import UTF8, codec, widened
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -194,27 +195,13 @@ def _percent(found: re.Match[str]) -> str:
 def charset(page: Page) -> str:
     """Return the encoding that a page came in, else the one it declares; UTF-8 if that is unknown."""
     if page.encoding:
-        return codec(page.encoding) or "utf-8"
+        return widened(codec(page.encoding) or UTF8)
     declared = [*page.find("//meta/@charset"), *page.find("//meta[@http-equiv]/@content")]
     for value in declared[:20]:
         found = _CHARSET.search(value[:200] if "=" in value else f"charset={value[:100]}")
         if found and (name := codec(found[1])):
-            return name
-    return "utf-8"
-
-
-@lru_cache(maxsize=64)
-def codec(name: str) -> str | None:
-    """Return the codec that browsers use for forms and addresses of a page in this encoding."""
-    known = name.lower()
-    if known in ("iso-8859-1", "latin1", "latin-1", "us-ascii", "ascii"):
-        return "cp1252"  # as browsers do
-    if known.startswith("utf"):
-        return "utf-8"
-    try:
-        return known if "é1".encode(known, "xmlcharrefreplace").endswith(b"1") else None
-    except (LookupError, UnicodeError):
-        return None
+            return widened(name)
+    return UTF8
 
 
 def _addresses(page: Page, xpath: str | None) -> Iterator[str]:

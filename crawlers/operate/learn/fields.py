@@ -16,7 +16,6 @@ from crawlers.operate.learn.sample import addressed_places, alike_places, contai
 from crawlers.operate.learn.texts import (
     DATES,
     EMAILS,
-    Wanted,
     date_order,
     is_date,
     normal,
@@ -31,12 +30,10 @@ if TYPE_CHECKING:
 
     from crawlers.kinds.html.mapping.labels import Label
     from crawlers.operate.learn.candidates import Trial
-    from crawlers.operate.learn.sample import Place, Sample
-    from crawlers.operate.learn.texts import Wanted
+    from crawlers.operate.learn.sample import Place, Sample, Wanted
 
 
 _MOST = 8  # elements with the same text
-_OUTSIDE = "it stands in a header, a footer or a navigation"
 _LONGEST_LIST = 2_000  # characters of several values in one text
 
 
@@ -67,8 +64,7 @@ def _direct(sample: Sample, wanted: Wanted, every: list[Label]) -> Iterator[Cand
         if place.attr is None:
             yield from labelled.anchored(wanted.name, sample, every, [place.element])
     for elements in _groups(sample, wanted):
-        for found in selectors.several(sample, elements):
-            yield Candidate({"css": found.css}, found.stability, found.by)
+        yield from selectors.several(sample, elements)
         yield from labelled.anchored(wanted.name, sample, every, elements)
 
 
@@ -94,23 +90,14 @@ def _places(sample: Sample, wanted: Wanted) -> list[Place]:
 
 def _at(sample: Sample, place: Place) -> Iterator[Candidate]:
     """Yield selectors of a place; those in the site's header, footer or navigation are less likely to fit."""
-    if not is_outside(place.element):
-        yield from _selected(sample, place)
-        return
-    for found in _selected(sample, place):
-        yield replace(found, stability=found.stability * OUTSIDE, why=(*found.why, _OUTSIDE))
-
-
-def _selected(sample: Sample, place: Place) -> Iterator[Candidate]:
-    alone = selectors.single(sample, place.element)
-    for found in alone:
-        if place.attr is None:
-            yield Candidate({"css": found.css}, found.stability, found.by)
-        else:
-            yield Candidate({"css": found.css, "attr": place.attr}, found.stability * labelled.ATTRIBUTE, found.by)
-    if place.attr is None and all(item.by == "position" for item in alone):
-        for first in selectors.first(sample, place.element):
-            yield Candidate({"xpath": first.xpath}, first.stability, "first")
+    found = selectors.single(sample, place.element)
+    if place.attr:
+        found = [_with(each, labelled.ATTRIBUTE, attr=place.attr) for each in found]
+    elif all(each.by == "position" for each in found):
+        found += selectors.first(sample, place.element)
+    if is_outside(place.element):
+        found = [_with(each, OUTSIDE, "it stands in a header, a footer or a navigation") for each in found]
+    yield from found
 
 
 def _groups(sample: Sample, wanted: Wanted) -> Iterator[list[Any]]:

@@ -77,15 +77,14 @@ def files(trial: Trial, wanted: dict[str, str], seen: Seen | None = None) -> Fil
     return max(made, key=lambda item: (item.sure, -len(str(item.table))), default=None)
 
 
-def found_in(sample: Sample, name: str, value: str) -> list[Place]:
-    """Return the places that have what the user has seen of a file."""
-    if name in LINK_KEYS:
-        return addressed_places(sample, value)
-    return equal_places(sample, value) or containing_places(sample, value)
-
-
 def places(sample: Sample, wanted: dict[str, str]) -> Seen:
-    return {name: found_in(sample, name, value) for name, value in wanted.items()}
+    """Return where the page shows what the user has seen of a file."""
+    return {
+        name: addressed_places(sample, each)
+        if name in LINK_KEYS
+        else equal_places(sample, each) or containing_places(sample, each)
+        for name, each in wanted.items()
+    }
 
 
 def rows(every: Seen) -> Iterator[Any]:
@@ -114,7 +113,8 @@ def _made(trial: Trial, row: Any, wanted: dict[str, str], seen: Seen) -> Iterato
         given = [_gives(trial, number, how, tables) for number in range(len(trial.samples))]
         shown = next((item for item in given[0] if _has(item, wanted, sample)), None)
         if shown is not None:
-            yield _judged(how, tables, stability, given=given, shown=shown, elements=_elements(sample, how))
+            elements = sample.css(how["css"]) if "css" in how else sample.page.find(how["xpath"])
+            yield _judged(how, tables, stability, given=given, shown=shown, elements=elements)
 
 
 def _best(trial: Trial, how: Table, name: str, tables: list[Table]) -> Table:
@@ -158,9 +158,9 @@ def _selectors(sample: Sample, row: Any) -> Iterator[tuple[Table, float]]:
     """Yield selectors of the row and those like it: by a common class, by a named box and the tag, or by a heading."""
     found: list[tuple[str, float]] = []
     for alike in _alike(row):
-        found += [(item.css, item.stability + 0.05) for item in selectors.several(sample, alike)]
+        found += [(item.table["css"], item.stability + 0.05) for item in selectors.several(sample, alike)]
         if len(alike) == 1:
-            found += [(item.css, item.stability) for item in selectors.single(sample, row)]
+            found += [(item.table["css"], item.stability) for item in selectors.single(sample, row)]
         found += [(item, 0.75) for item in _in_box(sample, alike, row)]
     yield from (({"css": css}, stability) for css, stability in dict.fromkeys(found))
     for alike in _alike(row):
@@ -228,13 +228,8 @@ def _tables(name: str, css: str, place: Place, value: str) -> list[Table]:
         shown = " ".join((place.element.get(place.attr) or "").split())
     if normal(shown) == normal(value):
         return [table]
-    made = [{**table, "regex": pattern} for pattern, _ in patterns(shown, value)]
-    return [item for item in made if _cuts(item["regex"], shown, value)]
-
-
-def _cuts(pattern: str, text: str, value: str) -> bool:
-    found = re2.search(pattern, text)
-    return found is not None and normal(found[1] or "") == normal(value)
+    found = ((pattern, re2.search(pattern, shown)) for pattern, _ in patterns(shown, value))
+    return [{**table, "regex": pattern} for pattern, cut in found if cut and normal(cut[1] or "") == normal(value)]
 
 
 def _ways(element: Any, row: Any) -> Iterator[str]:
@@ -254,10 +249,6 @@ def _ways(element: Any, row: Any) -> Iterator[str]:
     yield f"{element.tag}:nth-of-type({place})"
 
 
-def _elements(sample: Sample, how: Table) -> list[Any]:
-    return sample.css(how["css"]) if "css" in how else sample.page.find(how["xpath"])
-
-
 def _gives(trial: Trial, number: int, how: Table, tables: dict[str, Table]) -> list[dict[str, str]]:
     rules = [field_rule(name, dict(table), name, LINK_KEYS) for name, table in tables.items()]
     return trial.files(number, how, rules)
@@ -265,10 +256,8 @@ def _gives(trial: Trial, number: int, how: Table, tables: dict[str, Table]) -> l
 
 def _has(given: dict[str, str], wanted: dict[str, str], sample: Sample) -> bool:
     for name, value in wanted.items():
-        if name == "url":
-            if sample.page.absolute(given.get("url", "")) != sample.page.absolute(value):
-                return False
-        elif normal(given.get(name, "")) != normal(value):
+        spelled: Any = sample.page.absolute if name == "url" else normal
+        if spelled(given.get(name, "")) != spelled(value):
             return False
     return True
 
@@ -338,7 +327,8 @@ def unaided_files(trial: Trial, wanted: dict[str, str] | None = None, seen: Seen
             least = _LEAST_SURE if wanted or _weight(sample, link) > 1 else _SURE
             if found is None or found.sure < least or not around.isdisjoint(found.elements):
                 continue
-            if wanted or _are_files(found, links):
+            having = {above for each in links for above in (each, *each.iterancestors())}.intersection(found.elements)
+            if wanted or 2 * len(having) > len(found.elements) - (len(links) > 1):  # most have a link like a file's
                 return found
         if "url" in wanted or (wanted and link is likely[-1]):
             break
@@ -450,9 +440,3 @@ def _format_of(sample: Sample, row: Any, link: Any) -> Place | None:
     ]
     every = [*exact, *within]
     return next((each for each in every if each.text.casefold() == ending), next(iter(every), None))
-
-
-def _are_files(found: Files, links: list[Any]) -> bool:
-    """Return whether most of the elements have a link with signs of a file."""
-    having = {above for link in links for above in (link, *link.iterancestors())}
-    return 2 * len(having.intersection(found.elements)) > len(found.elements) - (len(links) > 1)

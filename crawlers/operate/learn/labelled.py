@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from crawlers.kinds.html.mapping.confidence import is_outside
@@ -18,8 +18,7 @@ from crawlers.records.html_page import text
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from crawlers.operate.learn.sample import Place, Sample
-    from crawlers.operate.learn.texts import Wanted
+    from crawlers.operate.learn.sample import Place, Sample, Wanted
 
 ATTRIBUTE = 0.97
 KNOWN = 0.95
@@ -125,7 +124,7 @@ def anchored(name: str, sample: Sample, every: list[Label], elements: list[Any])
     They work where a label rule fails: if another box has the same label, or elements lie side by side.
     """
     counts = Counter(label.key for label in every)
-    near: list[Label | Pair] = [item for item in every if counts[item.key] <= _MOST_ALIKE and _contains(item, elements)]
+    near = [item for item in every if counts[item.key] <= _MOST_ALIKE and _contains(item, elements)]
     for label in [*near[:_MOST_NEAR], *pairs(sample, elements)]:
         beside = elements[0].getparent() is label.element.getparent()
         shared = label.element.getparent() if beside else next(iter(ancestors([label.element, *elements])), None)
@@ -153,13 +152,9 @@ def inline(
         for ancestor in box.iterancestors():
             for anchor in anchors(ancestor)[:2]:
                 css = f"{anchor.css} {box.tag}"
-                if anchor.stability > TAG and _starts(sample, css, label) == 1:
+                starting = (each for each in sample.css(css)[:_MOST] if key(text(each)).startswith(label.key))
+                if anchor.stability > TAG and len(list(starting)) == 1:
                     yield Candidate({"css": css, "regex": regex}, round(stability * 0.85, 3), "label", why)
-
-
-def _starts(sample: Sample, css: str, label: Label) -> int:
-    """Return how many of the elements begin with the label."""
-    return sum(1 for element in sample.css(css)[:_MOST] if key(text(element)).startswith(label.key))
 
 
 def _contains(label: Label, elements: list[Any]) -> bool:
@@ -243,23 +238,8 @@ _MOST_INSIDE = 2  # elements in a label; a row of label and value has more
 _LEAST = 3  # pairs that make a table of them
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Pair:
-    """A label without markup, with the part of `crawlers.kinds.html.mapping.labels.Label` that the learner needs.
-
-    Args:
-        element: the label's.
-        values: the element after it.
-    """
-
-    element: Any
-    text: str
-    key: str
-    values: list[list[Any]]
-
-
-def pairs(sample: Sample, elements: list[Any]) -> Iterator[Pair]:
-    """Yield the text right before the elements or the boxes around them, the nearest first."""
+def pairs(sample: Sample, elements: list[Any]) -> Iterator[Label]:
+    """Yield labels without markup: the text right before the elements or the boxes around them, the nearest first."""
     texts = sample.texts
     for here in _around(elements):
         before = here.getprevious()
@@ -270,7 +250,7 @@ def pairs(sample: Sample, elements: list[Any]) -> Iterator[Pair]:
             and _is_label(shown)
             and len(_table(sample)[_shape(before, here)]) >= _LEAST
         ):
-            yield Pair(before, shown, key(shown), [[here]])
+            yield Label(shown, before, is_marked=False)
 
 
 def _around(elements: list[Any]) -> list[Any]:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from itertools import islice
+from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import parse_qsl, urlsplit
 
 import re2
@@ -36,8 +37,7 @@ _IDS = ("[a-z0-9]{4}-[a-z0-9]{4}", "[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
 _NUMBERED = re.compile(r"([0-9]+)[-_.][^/]*[A-Za-z]")
 
 
-@dataclass(frozen=True, slots=True)
-class Shape:
+class Shape(NamedTuple):
     """
     Args:
         pattern: RE2; what all the addresses match.
@@ -123,7 +123,8 @@ def _by_path(addresses: list[str]) -> Shape | None:
     last = [item[0] for item in rest]
     if all(_NUMBERED.match(item) for item in last) and len({_NUMBERED.match(item)[1] for item in last}) == len(last):  # type: ignore[index]
         return Shape(f"{start}/[0-9]+[-_.]", f"{start}/([0-9]+)[-_.]")
-    suffix = _suffix(last)
+    ends = {match[1] if (match := _SUFFIX.search(item)) else "" for item in last}
+    suffix = f"{escaped(ends.pop())}$" if len(ends) == 1 and "" not in ends else ""
     part = "[^/?#]+?" if suffix else "[^/?#]+"
     return Shape(f"{start}/{part}{suffix or '/?$'}", f"{start}/({part}){suffix}")
 
@@ -160,11 +161,6 @@ def _common(paths: list[list[str]]) -> list[str]:
     return found
 
 
-def _suffix(last: list[str]) -> str:
-    found = {match[1] if (match := _SUFFIX.search(item)) else "" for item in last}
-    return f"{escaped(found.pop())}$" if len(found) == 1 and "" not in found else ""
-
-
 def matches(pattern: str, address: str) -> bool:
     return bool(re2.search(pattern, address))
 
@@ -191,8 +187,7 @@ class Links:
     why: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Anchor:
+class Anchor(NamedTuple):
     element: Any
     address: str
     text: str
@@ -238,13 +233,9 @@ def _groups(every: list[Anchor]) -> list[list[Anchor]]:
     """Return links with the same markup about them."""
     found: dict[Any, list[Anchor]] = defaultdict(list)
     for anchor in every:
-        found[_signature(anchor.element)].append(anchor)
+        around = (anchor.element, *islice(anchor.element.iterancestors(), 2))
+        found[tuple((item.tag, _class(item)) for item in around)].append(anchor)
     return list(found.values())
-
-
-def _signature(element: Any) -> tuple[Any, ...]:
-    above = [ancestor for ancestor, _ in zip(element.iterancestors(), range(2), strict=False)]
-    return tuple((item.tag, _class(item)) for item in [element, *above])
 
 
 def _class(element: Any) -> str:
@@ -255,16 +246,9 @@ def _class(element: Any) -> str:
 
 
 def _plausible(groups: list[list[Anchor]]) -> list[list[Anchor]]:
-    found = []
-    for group in groups:
-        numbers = sum(1 for item in group if not any(map(str.isalpha, item.text)))
-        if (
-            len({item.address for item in group}) > 1
-            and numbers < len(group) / 2
-            and not _is_elsewhere(group[0].element)
-        ):
-            found.append(group)
-    return found
+    several = (group for group in groups if len({item.address for item in group}) > 1)
+    named = (group for group in several if 2 * sum(any(map(str.isalpha, each.text)) for each in group) > len(group))
+    return [group for group in named if not _is_elsewhere(group[0].element)]
 
 
 def _is_elsewhere(element: Any) -> bool:
@@ -288,7 +272,7 @@ def _made(sample: Sample, group: list[Anchor], every: list[Anchor], known: list[
     sure, why = 0.4, ["nothing but their place tells the links from others"]
     best = next(iter(selectors.several(sample, [item.element for item in group])), None)
     if best and best.stability >= 0.5:
-        table["css"], sure, why = best.css, best.stability, []
+        table["css"], sure, why = best.table["css"], best.stability, []
     if common:
         matching = {item.address for item in every if matches(common.pattern, item.address)}
         if matching == set(wanted) or not table or len(wanted) < len({item.address for item in group}):
@@ -330,7 +314,7 @@ def total(sample: Sample, links: int, *, is_paged: bool) -> Total | None:
     for element, count in found:
         best = next(iter(selectors.single(sample, element)), None)
         if best and best.stability >= _LEAST:
-            return Total(best.css, count)
+            return Total(best.table["css"], count)
     return None
 
 
@@ -558,7 +542,7 @@ def _button(sample: Sample) -> Pager | None:
         return None
     box = next(iter(selectors.ancestors(numbered)), None)
     best = next(iter(selectors.single(sample, box)), None) if box is not None else None
-    return Pager({"buttons": {"css": best.css} if best else True}, "numbered buttons", 0.75, in_browser=True)
+    return Pager({"buttons": best.table if best else True}, "numbered buttons", 0.75, in_browser=True)
 
 
 def _counter(sample: Sample) -> Pager | None:

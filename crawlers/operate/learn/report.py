@@ -12,7 +12,7 @@ from crawlers.operate.learn.sample import is_made_up
 from crawlers.operate.learn.texts import DATES, shortened
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator
 
     from crawlers.kinds.html.rules import Rules
     from crawlers.operate.learn.candidates import Learned, Table
@@ -60,7 +60,9 @@ def _fields(result: Result, documents: list[dict[str, Any]]) -> Iterator[str]:
     for rule in result.fields:
         yield from _field(rule, [document["fields"].get(rule.name, {}) for document in documents])
         if rule.name not in result.said:
-            yield f"{'':>15}   >    {_correction(rule, result.others.get(rule.name, ()))}"
+            other = next(iter(result.others.get(rule.name, ())), None)
+            right = options_of(other) if other else f"--value {rule.name}=TEXT"
+            yield f"{'':>15}   >    if wrong: {right} or --without {rule.name}"
     for rule in result.left_out:
         yield f"{rule.name:<15}   -    left out: {_way(rule.table)}{_found_on(rule)}"
         yield f"{'':>15}   1    {shortened(' | '.join(rule.given[0]), _MOST)}"
@@ -94,11 +96,6 @@ def _way(table: Table) -> str:
     rest = {name: value for name, value in table.items() if name not in ("label", "css", "xpath")}
     more = [name if value is True else f"{name} {value}" for name, value in rest.items()]
     return shortened(", ".join([selector(table), *more]), 300)
-
-
-def _correction(rule: Learned, others: Sequence[Learned]) -> str:
-    """Return the options that correct a field that the page says by itself."""
-    return f"if wrong: {options_of(others[0]) if others else f'--value {rule.name}=TEXT'} or --without {rule.name}"
 
 
 def options_of(rule: Learned) -> str:

@@ -4,28 +4,30 @@ from __future__ import annotations
 
 import difflib
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from itertools import islice
+from typing import TYPE_CHECKING, Any
 
 from crawlers.exceptions import CrawlersError, hint
+from crawlers.kinds.html.mapping.document import document
 from crawlers.kinds.html.mapping.labels import text_of
 from crawlers.kinds.html.mapping.vocabulary import fields, key
 from crawlers.kinds.html.rules import FIELDS, LINK_KEYS, RESOURCE_FIELDS
+from crawlers.kinds.html.software import known
 from crawlers.operate.learn import labelled
-from crawlers.operate.learn.candidates import Trial
+from crawlers.operate.learn.candidates import Learned, Trial, texts
 from crawlers.operate.learn.fields import learned
 from crawlers.operate.learn.files import Files, files, places, rows, unaided_files
-from crawlers.operate.learn.sample import containing_places, equal_places, nearest_texts
+from crawlers.operate.learn.sample import Wanted, containing_places, equal_places, nearest_texts
 from crawlers.operate.learn.signs import unaided
-from crawlers.operate.learn.template import BY, Template
-from crawlers.operate.learn.texts import Wanted, ambiguous_day, date_orders, shortened, unreadable_date
+from crawlers.operate.learn.texts import ambiguous_day, date_orders, shortened, unreadable_date
 from crawlers.records import schema_org
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+    from crawlers.items import Document
     from crawlers.kinds.html.rules import Where
     from crawlers.kinds.html.software import Software
-    from crawlers.operate.learn.candidates import Learned
     from crawlers.operate.learn.listing import Listing
     from crawlers.operate.learn.sample import Sample
 
@@ -108,7 +110,9 @@ def learn(
     said = dict.fromkeys(name for name in (*FIELDS, *labels) if name in values or name in labels)
     found = {name: _field(trial, name, values, labels) for name in said if name not in without}
     asked = [name for name in FIELDS if name not in said and name not in without]
-    alone = unaided(trial, resources, [name for name in asked if name not in template.found])
+    alone = unaided(
+        trial, resources.elements if resources else (), [name for name in asked if name not in template.found]
+    )
     taken = {rule.selector for rule in found.values()}  # a person has said whose value that is
     unsaid = (rule for rule in template.fields(alone.fields) if rule.name in asked and rule.selector not in taken)
     found |= {rule.name: rule for rule in unsaid}
@@ -131,7 +135,7 @@ def _dated(found: list[Learned], values: Mapping[str, Sequence[str]], language: 
     shown = {
         item.name: [text for texts in item.given for text in texts]
         for item in found
-        if "date" in item.table and item.by != BY
+        if "date" in item.table and item.by != _BY
     }
     seen = {name: next(iter(values.get(name, ())), "") for name in shown}
     may_be = {name: date_orders(texts, seen[name], language) for name, texts in shown.items()}
@@ -175,9 +179,7 @@ def _check_label(sample: Sample, name: str, label: str) -> None:
     texts = {item.key: item.text for item in labelled.known(sample, label)}
     if key(label) in texts:
         return
-    close = [
-        texts[get_close_matche] for get_close_matche in difflib.get_close_matches(key(label), texts, n=3, cutoff=0.5)
-    ]
+    close = [texts[each] for each in difflib.get_close_matches(key(label), texts, n=3, cutoff=0.5)]
     near = f" The nearest labels there: {', '.join(close)}." if close else ""
     raise LearnError(f"{name}: {sample.address} has no label {label!r} with a value.{near}")
 
@@ -187,24 +189,15 @@ def _absent(sample: Sample, wanted: Wanted) -> str:
         return f"{wanted.name}: the label {wanted.label!r} does not give {shortened(wanted.values[0])!r}."
     if wanted.label:
         return f"{wanted.name}: the label {wanted.label!r} has no value."
-    missing = next((value for value in wanted.values if not _is_there(sample, value)), None)
-    if missing is None:
+    unseen = (each for each in wanted.values if not (equal_places(sample, each) or containing_places(sample, each)))
+    if (missing := next(unseen, None)) is None:
         missing = wanted.seen
         return f"{wanted.name}: no rule finds {shortened(missing)!r} and nothing else; give fewer values, or a label."
-    near = [*_beside_labels(sample, wanted.name), *map(shortened, nearest_texts(sample, missing))]
+    own = (text_of(each.values[0]) for each in labelled.known(sample) if wanted.name in fields().get(each.key, ()))
+    near = [shortened(each) for each in (*islice(own, 1), *nearest_texts(sample, missing))]
     hint = f" The nearest texts there: {' | '.join(near)}." if near else ""
     empty = ' The page is empty until scripts have run: it may need browser = "datasets".' if sample.looks_empty else ""
     return f"{wanted.name}: {shortened(missing)!r} is not on {sample.address}.{hint}{empty}"
-
-
-def _is_there(sample: Sample, value: str) -> bool:
-    return bool(equal_places(sample, value) or containing_places(sample, value))
-
-
-def _beside_labels(sample: Sample, name: str) -> list[str]:
-    """Return the value beside a label that usually belongs to the field."""
-    own = [item for item in labelled.known(sample) if name in fields().get(item.key, ())]
-    return [shortened(text_of(item.values[0])) for item in own[:1]]
 
 
 def _files(trial: Trial, template: Template, wanted: dict[str, str]) -> Files | None:
@@ -243,3 +236,76 @@ def _structured(sample: Sample) -> Iterator[str]:
     for link in sample.css("link[rel~='alternate'][type]"):
         if any(kind in link.get("type") for kind in kinds):
             yield f"RDF ({link.get('type')})"
+
+
+# What the rules of known software give on the sample pages: it comes before any guess
+
+
+_BY = "template"  # what finds its rules
+_LINKED = 0.97
+
+
+class Template:
+    """
+    Args:
+        samples: the pages; the first shows which software it is.
+
+    Attributes:
+        software: what made the pages; ``None`` if it is not known.
+        found: the rules that find their field on a sample page.
+    """
+
+    def __init__(self, samples: list[Sample]) -> None:
+        self.software: Software | None = known(samples[0].page)
+        self._tables: dict[str, Any] = self.software.tables if self.software else {}
+        self._documents: list[Document] = []
+        self._files: list[Any] = []
+        if self.software and self._tables:
+            rules = self.software.rules(samples[0].address)
+            self._documents = [document(sample.page, rules) for sample in samples]
+            self._files = samples[0].page.find(rules.resources.xpath) if rules.resources else []
+        shipped = (self._rule(name) for name in FIELDS)
+        self._shipped = {rule.name: rule for rule in shipped if rule}
+        self.found = {name: rule for name, rule in self._shipped.items() if any(rule.given)}
+
+    @property
+    def is_service(self) -> bool:
+        """Whether the software is one whose pages are filled by scripts, and whose API has the files."""
+        return self.software is not None and not self._tables
+
+    def fields(self, guessed: Iterable[Learned]) -> list[Learned]:
+        """Return its rules, and what was guessed of fields that it does not find.
+
+        Of pages that have the title where the software shows it, labels alone are a guess: a portal has added them.
+        What the software gives to a field is no other's.
+        """
+        taken = {value for rule in self.found.values() for given in rule.given for value in given}
+        new = (rule for rule in guessed if not taken.issuperset(value for given in rule.given for value in given))
+        guesses = {rule.name: rule for rule in new if "title" not in self.found or "label" in rule.table}
+        rules = {**self._shipped, **guesses, **self.found}
+        return [rules[name] for name in FIELDS if name in rules]
+
+    def _rule(self, name: str) -> Learned | None:
+        """Return the rule of a field; ``None`` if the software has none for it."""
+        written = self._tables.get("fields", {}).get(name)
+        if written is None:
+            return None
+        entries = [each["fields"].get(name) for each in self._documents]
+        given = [texts(each["value"]) if each else [] for each in entries]
+        sure = min((each["confidence"] for each in entries if each), default=0.0)
+        first, *further = written if isinstance(written, list) else [written]
+        table = {"css": first} if isinstance(first, str) else first
+        held = tuple(number for number, shown in enumerate(given[1:], 2) if shown)
+        return Learned(name, table, _BY, given, sure, (), held, tuple(further))
+
+    @property
+    def files(self) -> Files | None:
+        """The rules of the files; ``None`` if no sample page has any."""
+        counts = [len(each["resources"]) for each in self._documents]
+        if not any(counts):
+            return None
+        tables = dict(self._tables["resources"])
+        how = {name: tables.pop(name) for name in ("css", "xpath") if name in tables}
+        first = next(each["resources"][0] for each in self._documents if each["resources"])
+        shown = {name: " ".join(texts(each["value"])) for name, each in first.items()}
+        return Files(how, tables, counts, shown, _LINKED, elements=tuple(self._files))

@@ -11,8 +11,8 @@ from urllib.parse import quote, urljoin, urlsplit
 from rapidfuzz import fuzz
 
 from crawlers.kinds.html.mapping.confidence import is_outside
-from crawlers.kinds.html.rules import from_css
-from crawlers.operate.learn.texts import normal
+from crawlers.kinds.html.rules import MANY, from_css
+from crawlers.operate.learn.texts import DATES, SEPARATORS, normal, same_date, split
 from crawlers.records.html_page import text
 from crawlers.safety.addresses import absolute
 
@@ -167,14 +167,80 @@ def nearest_texts(sample: Sample, wanted: str, count: int = 3) -> list[str]:
     return [text for text in ranked[:count] if fuzz.ratio(normal(text), aim) >= 50]
 
 
-def elements(places: list[Place]) -> list[Any]:
-    """Return each element once, in the page's order."""
-    return list(dict.fromkeys(place.element for place in places))
-
-
 def _near(text: str, wanted: str) -> bool:
     """Return whether the lengths of two texts are similar."""
     return abs(len(text) - len(wanted)) <= 20 + len(wanted) // 5
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """
+    Args:
+        name: the field's.
+        values: as typed.
+        label: the text beside the value, if the user gave it.
+        language: the page's.
+        at: where each of the values was seen, if that is known: only these elements are learned.
+    """
+
+    name: str
+    values: tuple[str, ...]
+    label: str | None = None
+    language: str | None = None
+    at: tuple[Place, ...] = ()
+
+    @property
+    def is_list(self) -> bool:
+        return self.name in MANY or len(self.values) > 1
+
+    @property
+    def seen(self) -> str:
+        """The first of the values, "" where only a label was given."""
+        return self.values[0] if self.values else ""
+
+    @property
+    def is_date(self) -> bool:
+        return self.name in DATES
+
+    @property
+    def options(self) -> list[list[str]]:
+        """The lists that the values may be; keywords in one text are several."""
+        only = self.values[0] if len(self.values) == 1 else ""
+        apart = [parts for each in SEPARATORS if each in only and len(parts := split(only, each)) > 1]
+        return apart if apart and self.name == "keywords" else [list(self.values), *apart]
+
+    def gives(self, found: list[str]) -> float:
+        """Return how well a rule gives what was seen: 1, less for a part of it, 0 for something else."""
+        if not self.values:
+            return 1.0 if found else 0.0
+        if not found:
+            return 0.0
+        return self._list(found) if self.is_list else self._single(found[0])
+
+    def _list(self, found: list[str]) -> float:
+        if any(sorted(map(normal, found)) == sorted(map(normal, option)) for option in self.options):
+            return 1.0
+        given, seen = set(map(normal, found)), {normal(value) for value in self.values}
+        shortest = max(map(len, found)) <= 3 * max(map(len, self.values)) + 20  # one keyword seen of several
+        return 0.7 if self.name == "keywords" and seen < given and len(self.values) == 1 and shortest else 0.0
+
+    def _single(self, found: str) -> float:
+        wanted = self.values[0]
+        is_same = bool(normal(wanted)) and normal(found) == normal(wanted)
+        if is_same or (self.is_date and same_date(found, wanted, self.language)):
+            return 1.0
+        aim = normal(wanted.rstrip("….").rstrip())
+        return 0.9 if len(aim) >= _LONG and normal(found).startswith(aim) else 0.0
+
+    def separators(self, found: list[str]) -> list[str]:
+        """Return the separators that split a text into the whole list."""
+        if not self.is_list or len(found) != 1:
+            return []
+        return [
+            separator
+            for separator in SEPARATORS
+            if separator in found[0] and self.gives(split(found[0], separator)) == 1.0
+        ]
 
 
 _NOWHERE = "https://example.org/"  # reserved by RFC 2606

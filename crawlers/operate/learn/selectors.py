@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from crawlers.kinds.html.mapping.vocabulary import fields, key
 from crawlers.kinds.html.rules import from_css
+from crawlers.operate.learn.candidates import Candidate
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -47,11 +47,11 @@ _LONG_ID = re.compile(r"(?:^|_)ctl\d+|_PlaceHolder|_ContentPlaceHolder", re.IGNO
 _SAID = ("title", "aria-label", "data-title", "data-th")  # attributes that may hold a hidden label
 _LONGEST = 60  # characters of such a label
 _PROPERTIES = ("itemprop", "property")
+_OF_PROPERTIES = (*_PROPERTIES, "data-", "rel~", "title=", "-label=")
 _DATA = tuple(f"data-{name}" for name in ["testid", "test", "qa", "cy", "field", "name", "role", "key", "label"])
 
 
-@dataclass(frozen=True, slots=True)
-class Anchor:
+class Anchor(NamedTuple):
     """
     Args:
         css: the selector.
@@ -156,39 +156,18 @@ _FIRST = 0.65
 _MOST_NAMES = 4
 
 
-@dataclass(frozen=True, slots=True)
-class Selector:
-    """
-    Args:
-        by: "id", "property", "class", "tag", "path" or "position".
-    """
-
-    css: str
-    stability: float
-    by: str
-
-
-def single(sample: Sample, element: Any) -> list[Selector]:
+def single(sample: Sample, element: Any) -> list[Candidate]:
     """Return selectors of a single element."""
-    found = [*_own(sample, [element]), *_below(sample, [element]), *_path(sample, element)]
-    return _best(found)
+    return _best([*_own(sample, [element]), *_below(sample, [element]), *_path(sample, element)])
 
 
-def several(sample: Sample, elements: list[Any]) -> list[Selector]:
+def several(sample: Sample, elements: list[Any]) -> list[Candidate]:
     """Return selectors of elements that are alike, such as the tags of a dataset."""
     compound = _in_parents(elements)
     return _best([*_own(sample, elements, compound), *_below(sample, elements, compound)])
 
 
-@dataclass(frozen=True, slots=True)
-class First:
-    """The first of several elements that are alike."""
-
-    xpath: str
-    stability: float
-
-
-def first(sample: Sample, element: Any) -> Iterator[First]:
+def first(sample: Sample, element: Any) -> Iterator[Candidate]:
     """Yield XPaths of an element that is the first of its kind, on the page or in a named part of it."""
     inner = anchors(element)[:_MOST_NAMES]
     scoped = [
@@ -202,7 +181,7 @@ def first(sample: Sample, element: Any) -> Iterator[First]:
         found = sample.css(css)
         if len(found) > 1 and found[0] is element:
             xpath = from_css(css, css).removeprefix("descendant-or-self::").replace("/descendant::", "//")
-            yield First(f"(//{xpath})[1]", round(stability * _FIRST, 3))
+            yield Candidate({"xpath": f"(//{xpath})[1]"}, round(stability * _FIRST, 3), "first")
 
 
 def _in_parents(elements: list[Any]) -> list[Anchor]:
@@ -215,9 +194,9 @@ def _in_parents(elements: list[Any]) -> list[Anchor]:
     return made[:_MOST]
 
 
-def _best(found: list[Selector]) -> list[Selector]:
-    unique = {selector.css: selector for selector in reversed(found)}
-    return sorted(unique.values(), key=lambda selector: (-selector.stability, len(selector.css)))[:_MOST]
+def _best(found: list[Candidate]) -> list[Candidate]:
+    unique = {each.table["css"]: each for each in reversed(found)}
+    return sorted(unique.values(), key=lambda each: (-each.stability, len(each.table["css"])))[:_MOST]
 
 
 def _common(elements: list[Any]) -> list[Anchor]:
@@ -225,16 +204,16 @@ def _common(elements: list[Any]) -> list[Anchor]:
     return [anchor for anchor in every[0] if all(anchor in others for others in every[1:])]
 
 
-def _own(sample: Sample, elements: list[Any], more: Sequence[Anchor] = ()) -> Iterator[Selector]:
+def _own(sample: Sample, elements: list[Any], more: Sequence[Anchor] = ()) -> Iterator[Candidate]:
     for anchor in [*_common(elements), *more]:
         if sample.is_only(anchor.css, elements):
-            yield Selector(anchor.css, anchor.stability, _by(anchor))
+            yield Candidate({"css": anchor.css}, anchor.stability, _by(anchor))
         elif anchor.css.startswith((".", "[")) and sample.is_only(f"{elements[0].tag}{anchor.css}", elements):
             css = f"{elements[0].tag}{anchor.css}"
-            yield Selector(css, round(anchor.stability * 0.98, 3), _by(anchor))
+            yield Candidate({"css": css}, round(anchor.stability * 0.98, 3), _by(anchor))
 
 
-def _below(sample: Sample, elements: list[Any], more: Sequence[Anchor] = ()) -> Iterator[Selector]:
+def _below(sample: Sample, elements: list[Any], more: Sequence[Anchor] = ()) -> Iterator[Candidate]:
     """Yield selectors of a named ancestor and what is below it."""
     inner = [
         anchor
@@ -249,14 +228,14 @@ def _below(sample: Sample, elements: list[Any], more: Sequence[Anchor] = ()) -> 
             for anchor in inner:
                 for css in (f"{outer.css} {anchor.css}", f"{outer.css} > {anchor.css}" if parent else ""):
                     if css and sample.is_only(css, elements):
-                        yield Selector(css, _together(outer, anchor), _by(outer, anchor))
+                        yield Candidate({"css": css}, _together(outer, anchor), _by(outer, anchor))
 
 
 def _together(outer: Anchor, inner: Anchor) -> float:
     return round(min(outer.stability, inner.stability + 0.1) * 0.97, 3)
 
 
-def _path(sample: Sample, element: Any) -> Iterator[Selector]:
+def _path(sample: Sample, element: Any) -> Iterator[Candidate]:
     """Yield paths from the nearest ancestor that a selector finds; a step needs a position if it is not alone."""
     steps: list[str] = []
     positions = 0
@@ -265,7 +244,7 @@ def _path(sample: Sample, element: Any) -> Iterator[Selector]:
             css = f"{anchor.css} > {' > '.join(reversed(steps))}"
             if len(sample.css(anchor.css)) == 1 and sample.is_only(css, [element]):
                 base, by = (_POSITION, "position") if positions else (_PATH, "path")
-                yield Selector(css, round(base - 0.02 * (len(steps) + positions), 3), by)
+                yield Candidate({"css": css}, round(base - 0.02 * (len(steps) + positions), 3), by)
         step, counted = _step(here)
         if step is None:
             return
@@ -297,14 +276,6 @@ def _by(*parts: Anchor) -> str:
     css = parts[-1].css
     if css.startswith(("#", "[id")):
         return "id"
-    if (
-        "itemprop" in css
-        or "property" in css
-        or "data-" in css
-        or "rel~" in css
-        or "title=" in css
-        or "-label=" in css
-        or css.startswith("meta")
-    ):
+    if css.startswith("meta") or any(each in css for each in _OF_PROPERTIES):
         return "property"
     return "class" if css.startswith((".", "[class")) else "tag"

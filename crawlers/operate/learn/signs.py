@@ -15,11 +15,11 @@ from rapidfuzz import fuzz
 from crawlers.kinds.html.mapping.confidence import BESIDE, is_outside, sureness
 from crawlers.kinds.html.mapping.labels import text_of
 from crawlers.kinds.html.mapping.vocabulary import bare, fields, key
-from crawlers.kinds.html.rules import FIELDS, MANY
+from crawlers.kinds.html.rules import MANY
 from crawlers.operate.learn import labelled
 from crawlers.operate.learn.fields import LONGEST, is_plausible, learned
-from crawlers.operate.learn.sample import Place, equal_places
-from crawlers.operate.learn.texts import DATES, Wanted, normal
+from crawlers.operate.learn.sample import Place, Wanted, equal_places
+from crawlers.operate.learn.texts import DATES, normal
 from crawlers.records.html_page import text, tidy
 from crawlers.records.values import email
 
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 
     from crawlers.kinds.html.mapping.labels import Label
     from crawlers.operate.learn.candidates import Learned, Trial
-    from crawlers.operate.learn.files import Files
     from crawlers.operate.learn.sample import Sample
 
 _MOST = 500
@@ -87,20 +86,20 @@ class Unaided:
     others: dict[str, list[Learned]]
 
 
-def unaided(trial: Trial, found: Files | None, names: Collection[str] = FIELDS) -> Unaided:
+def unaided(trial: Trial, rows: Collection[Any], names: Collection[str]) -> Unaided:
     """Return the rules of what the first page says by itself.
 
     Args:
-        found: the files, whose labels are not the dataset's.
+        rows: the elements of the files, whose labels are not the dataset's.
         names: the fields to look for.
     """
-    signs = _Signs(trial.samples[0], found)
+    signs = _Signs(trial.samples[0], rows)
     kept, left_out = [], []
     others: dict[str, list[Learned]] = {}
     for name in names:
         sights = list(islice(signs.of(name), 6))
         made = [each for sight in sights if (each := _rule(trial, name, sight))]
-        good = [each for each in made if holds(each)]
+        good = [each for each in made if len(each.found) >= _HELD * (len(each.given) - 1)]
         best = next((each for each in good if each.sure >= _SURE), next(iter(good), None))
         if best:
             kept.append(best)
@@ -111,12 +110,6 @@ def unaided(trial: Trial, found: Files | None, names: Collection[str] = FIELDS) 
         elif made:
             left_out.append(made[0])
     return Unaided(tuple(kept), tuple(left_out), others)
-
-
-def holds(rule: Learned) -> bool:
-    """Return whether a rule finds its field on four of five of the pages that it was not learned from."""
-    further = rule.given[1:]
-    return not further or len(rule.found) >= _HELD * len(further)
 
 
 def _rule(trial: Trial, name: str, sight: Sight) -> Learned | None:
@@ -160,12 +153,11 @@ class _Signs:
     """The signs by which a page says its fields, the surest first.
 
     Args:
-        found: the files.
+        rows: the elements of the files.
     """
 
-    def __init__(self, sample: Sample, found: Files | None) -> None:
-        self.sample = sample
-        self.rows = set(found.elements) if found else set()
+    def __init__(self, sample: Sample, rows: Collection[Any]) -> None:
+        self.sample, self.rows = sample, set(rows)
         self.headings = Headings(sample, self.is_of_file)
         self._labels = [label for label in labelled.known(sample) if not self._is_elsewhere(label.element)]
 
@@ -371,7 +363,9 @@ class Headings:
             *self._of_head("title", None, self.written),
         ]
         rest = [Place(each, text(each)) for weight, each in self.ranked if 0 < weight <= _LIKELY]
-        is_alone = len(rest) == 1 and not self.shared and not self._shows(self.written)
+        part = next(iter(_parts(self.written)), "")
+        is_shown = bool(part) and any(part in text(each) for each in self.sample.css("body")[:1])
+        is_alone = len(rest) == 1 and not self.shared and not is_shown
         return [*rest, *head] if is_alone else [*head, *rest]
 
     @cached_property
@@ -401,8 +395,10 @@ class Headings:
         weight: float = (element.tag == "h1") + 0.5 * (element.tag == "h2") + (element.get("itemprop") == "name")
         if any(each.startswith(shown) for each in titles):
             weight += 3 + len(shown) / max(map(len, titles))
-        elif any(_is_part(normal(part), shown) for each in (self.written, self.shared) for part in _parts(each)):
-            weight += 2
+        else:
+            parts = [normal(part) for each in (self.written, self.shared) for part in _parts(each)]
+            near_ = (part in shown or fuzz.ratio(part, shown) >= 85 for part in parts if len(part) >= _SLUG)
+            weight += 2 * any(near_)
         above = {element, *element.iterancestors()}
         begun = (other for other, said in self.begins if len(said) > len(shown) + 3 and said.startswith(shown))
         weight += len(shown) >= 6 and any(other not in above for other in begun)
@@ -420,10 +416,6 @@ class Headings:
         for element in self.sample.css(css)[:1]:
             if len(part) >= _SHORTEST and normal(part) not in self.site | self.menu:
                 yield Place(element, part, attr)
-
-    def _shows(self, written: str) -> bool:
-        part = next(iter(_parts(written)), "")
-        return bool(part) and any(part in text(each) for each in self.sample.css("body")[:1])
 
 
 def _parts(written: str) -> list[str]:
@@ -449,10 +441,6 @@ def _beginnings(written: str) -> list[str]:
         return [written] if written else []
     parts = written.split(separator)
     return [separator.join(parts[:number]).strip() for number in range(1, min(len(parts), 5) + 1)]
-
-
-def _is_part(part: str, shown: str) -> bool:
-    return len(part) >= _SLUG and (part in shown or fuzz.ratio(part, shown) >= 85)
 
 
 def _letters(words: str) -> str:

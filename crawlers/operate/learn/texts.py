@@ -4,18 +4,14 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import re2
 
 from crawlers.kinds.html.mapping.dates import date
-from crawlers.kinds.html.rules import MANY
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-
-    from crawlers.operate.learn.sample import Place
 
 
 SEPARATORS = (",", ";", "|", "·", "•", " / ", "/", " - ")
@@ -35,41 +31,12 @@ def normal(text: str) -> str:
     return " ".join(text.split()).strip(_EDGES)
 
 
-def same(found: str, wanted: str) -> bool:
-    """
-    >>> same("CC BY 4.0", "cc by 4.0 "), same("", ""), same("a", "b")
-    (True, False, False)
-    """
-    return bool(normal(wanted)) and normal(found) == normal(wanted)
-
-
-def same_list(found: list[str], wanted: list[str]) -> bool:
-    """Return whether two lists have the same values, in any order.
-
-    >>> same_list(["b", "A"], ["a", "b"]), same_list([], [])
-    (True, False)
-    """
-    return bool(found) and sorted(map(normal, found)) == sorted(map(normal, wanted))
-
-
 def split(text: str, separator: str) -> list[str]:
     """
     >>> split("a, b,, c", ",")
     ['a', 'b', 'c']
     """
     return [part for item in text.split(separator) if (part := " ".join(item.split()))]
-
-
-def lists(wanted: list[str]) -> list[list[str]]:
-    """Return the lists that the typed values may mean: as they are, or a single text that is split.
-
-    >>> lists(["a, b"])
-    [['a, b'], ['a', 'b']]
-    """
-    if len(wanted) != 1:
-        return [wanted]
-    parts = [split(wanted[0], separator) for separator in SEPARATORS if separator in wanted[0]]
-    return [wanted, *(part for part in parts if len(part) > 1)]
 
 
 def shortened(text: str, length: int = 60) -> str:
@@ -161,78 +128,6 @@ def _general(word: str) -> str:
 
 DATES = ("issued", "modified", "resource.issued", "resource.modified")
 EMAILS = ("publisher_email", "creator_email", "maintainer_email", "contact_email")
-_LONG = 40  # characters of a text that may be the beginning of a longer one
-
-
-@dataclass(frozen=True, slots=True)
-class Wanted:
-    """
-    Args:
-        name: the field's.
-        values: as typed.
-        label: the text beside the value, if the user gave it.
-        language: the page's.
-        at: where each of the values was seen, if that is known: only these elements are learned.
-    """
-
-    name: str
-    values: tuple[str, ...]
-    label: str | None = None
-    language: str | None = None
-    at: tuple[Place, ...] = ()
-
-    @property
-    def is_list(self) -> bool:
-        return self.name in MANY or len(self.values) > 1
-
-    @property
-    def seen(self) -> str:
-        """The first of the values, "" where only a label was given."""
-        return self.values[0] if self.values else ""
-
-    @property
-    def is_date(self) -> bool:
-        return self.name in DATES
-
-    @property
-    def options(self) -> list[list[str]]:
-        """The lists that the values may be; keywords in one text are several."""
-        every = lists(list(self.values))
-        return every[1:] or every if self.name == "keywords" else every
-
-    def gives(self, found: list[str]) -> float:
-        """Return how well a rule gives what was seen: 1, less for a part of it, 0 for something else."""
-        if not self.values:
-            return 1.0 if found else 0.0
-        if not found:
-            return 0.0
-        return self._list(found) if self.is_list else self._single(found[0])
-
-    def _list(self, found: list[str]) -> float:
-        if any(same_list(found, option) for option in self.options):
-            return 1.0
-        given, seen = set(map(normal, found)), {normal(value) for value in self.values}
-        shortest = max(map(len, found)) <= 3 * max(map(len, self.values)) + 20  # one keyword seen of several
-        return 0.7 if self.name == "keywords" and seen < given and len(self.values) == 1 and shortest else 0.0
-
-    def _single(self, found: str) -> float:
-        wanted = self.values[0]
-        if same(found, wanted):
-            return 1.0
-        if self.is_date and same_date(found, wanted, self.language):
-            return 1.0
-        aim = normal(wanted.rstrip("….").rstrip())
-        return 0.9 if len(aim) >= _LONG and normal(found).startswith(aim) else 0.0
-
-    def separators(self, found: list[str]) -> list[str]:
-        """Return the separators that split a text into the whole list."""
-        if not self.is_list or len(found) != 1:
-            return []
-        return [
-            separator
-            for separator in SEPARATORS
-            if separator in found[0] and self.gives(split(found[0], separator)) == 1.0
-        ]
 
 
 _ORDERS = ("auto", "dmy", "mdy", "ymd")
@@ -318,14 +213,13 @@ def ambiguous_day(texts: list[str], seen: str, language: str | None, order: bool
     ('2020-03-12', None)
     >>> ambiguous_day(["12.03.2020"], "", "de", True)
     """
-    is_settled = len(date_orders(texts, seen, language)) < 2 or _is_usual(texts[0])
-    return None if is_settled else _day(texts[0], language, _order_name(order))
+    first = texts[0]
+    is_usual = first.count(".") >= 2 and len(first.strip().rpartition(".")[2]) >= len(
+        "2020"
+    )  # then the day comes first
+    is_settled = is_usual or len(date_orders(texts, seen, language)) < 2
+    return None if is_settled else _day(first, language, _order_name(order))
 
 
 def _order_name(order: bool | str) -> str:
     return order if isinstance(order, str) else "auto"
-
-
-def _is_usual(text: str) -> bool:
-    """Return whether a date has dots and a full year: then the day comes first."""
-    return text.count(".") >= 2 and len(text.strip().rpartition(".")[2]) >= len("2020")

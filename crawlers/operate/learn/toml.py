@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit
+from urllib.parse import urljoin
 
 import tomlkit
 
@@ -56,7 +56,9 @@ def _head(file: TOMLDocument, result: Result) -> None:
         file.add(tomlkit.comment(f"The page has {' and '.join(result.structured)}, which overrides the fields."))
     if result.software:
         file.add(tomlkit.comment(shortened(f"The pages are of {result.software.called}, whose rules these are.", 200)))
-    start = result.listing.start if result.listing else _start(result)
+    start = result.listing.start if result.listing else urljoin(result.samples[0], "/")
+    if result.software and not result.listing:
+        start = result.software.listing(result.samples[0])
     is_known = (result.listing or (result.software and result.software.tables)) and not is_made_up(start)
     file.add("start", _commented(start, None if is_known else "to do: the address of the listing"))
     turned = bool(result.listing and result.listing.pager.in_browser)
@@ -66,20 +68,6 @@ def _head(file: TOMLDocument, result: Result) -> None:
     if where:
         why = "scripts fill the pages" if result.browser else "its pages are turned by JavaScript"
         file.add("browser", _commented(where[0] if len(where) == 1 else True, why))
-
-
-def root(address: str) -> str:
-    """
-    >>> root("https://example.org/dataset/a?b=c")
-    'https://example.org/'
-    """
-    parts = urlsplit(address)
-    return f"{parts.scheme}://{parts.netloc}/"
-
-
-def _start(result: Result) -> str:
-    """Return where the listing may be: where the software has it, else the site's first page."""
-    return result.software.listing(result.samples[0]) if result.software else root(result.samples[0])
 
 
 def _listing(file: TOMLDocument, listing: Listing) -> None:
