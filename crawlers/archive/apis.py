@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from crawlers.archive import findings
 from crawlers.archive.content import is_page_promised
 from crawlers.archive.download import FileResponse
-from crawlers.archive.looks import Asked, header, length, subjects_of
+from crawlers.archive.looks import Asked, header, leaves_a_capture, length, subjects_of
 from crawlers.archive.names import file_name
 from crawlers.archive.requests import api_of
 from crawlers.archive.services import exception, is_capabilities, service
@@ -32,6 +32,7 @@ class APIs:
     def __init__(self, spider: ArchiveSpider) -> None:
         self.spider = spider
 
+    @leaves_a_capture
     def parse(self, response: Response, asked: Asked, attempt: int) -> Iterator[Request | Capture]:
         """Yield the captures of an API's capabilities, or the next request for them."""
         self.spider.is_online = True
@@ -54,6 +55,7 @@ class Checks:
     def __init__(self, spider: ArchiveSpider) -> None:
         self.spider = spider
 
+    @leaves_a_capture
     def parse(self, response: Response, asked: Asked) -> Iterator[Request | Capture]:
         """Yield the captures of a link, as the answer's headers say: some servers give no length to HEAD but 0."""
         self.spider.is_online = True

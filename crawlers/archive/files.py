@@ -11,7 +11,7 @@ from scrapy.spidermiddlewares.httperror import HttpError
 from crawlers.archive import findings
 from crawlers.archive.content import look
 from crawlers.archive.download import FileResponse
-from crawlers.archive.looks import NOT_TRUSTED, Asked, header, redirects, subjects_of
+from crawlers.archive.looks import NOT_TRUSTED, Asked, header, leaves_a_capture, redirects, subjects_of
 from crawlers.archive.names import file_name
 from crawlers.archive.stated import ADDRESS
 from crawlers.archive.targets import requestable
@@ -19,6 +19,7 @@ from crawlers.components.connections import UntrustedCertificate
 from crawlers.components.politeness import failures
 from crawlers.exceptions import AnswerError
 from crawlers.safety.redact import redact
+from crawlers.safety.resolver import ImpossibleHostError
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterable, Iterator
@@ -42,6 +43,7 @@ class Files:
         self.spider = spider
         self.looks = spider.looks
 
+    @leaves_a_capture
     async def parse(self, response: Response, asked: Asked) -> AsyncIterator[Any]:
         """Yield the captures of a file, or of a page, and the requests for the data that the page links."""
         self.spider.is_online = True
@@ -90,6 +92,7 @@ class Files:
             reason = f"an exception came instead of the file: {content.detail}"
         return self.looks.captures(asked, findings.CAUSES[cause], response, reason=reason, **seen)
 
+    @leaves_a_capture
     def parse_form(self, response: Response, asked: Asked) -> Iterator[Request | Capture]:
         """Yield the request that the form before a file makes."""
         self.spider.is_online = True
@@ -105,14 +108,21 @@ class Files:
             url, asked, self.parse, method=method, headers=headers, body=body, after=response
         )
 
-    def failed(self, failure: Failure) -> Iterator[Request | Capture]:
+    async def failed(self, failure: Failure) -> AsyncIterator[Request | Capture]:
         """Yield another request for a file, if there is another way, or its captures; an errback."""
+        async for one in self._failed(failure, failures.request(failure).cb_kwargs["asked"]):
+            yield one
+
+    @leaves_a_capture
+    async def _failed(self, failure: Failure, asked: Asked) -> AsyncIterator[Request | Capture]:
         request, status = failures.request(failure), failures.status(failure)
         self.spider.is_online |= status is not None or isinstance(failure.value, _ANSWERS)
-        asked: Asked = request.cb_kwargs["asked"]
         error = failures.from_failure(failure)
         another = self.spider.requests.another(request, asked, error.kind, status)
-        yield from another or self._lost(error, failure, asked)
+        if not another and error.kind in findings.OFFLINE and not isinstance(error, ImpossibleHostError):
+            await self.spider.any_answer()
+        for one in another or self._lost(error, failure, asked):
+            yield one
 
     def _lost(self, error: AnswerError, failure: Failure, asked: Asked) -> Iterator[Capture]:
         request, status, reason = failures.request(failure), failures.status(failure), redact(str(error))
@@ -120,6 +130,9 @@ class Files:
         if status is not None and 300 <= status < 400:
             reason = f"it redirects to nothing that can be asked: {reason}"
         cause = findings.cause(error.kind, status, is_online=self.spider.is_online, reason=reason)
+        if isinstance(error, ImpossibleHostError):
+            cause = "denied"
+            reason = f"it redirects to nothing that can be asked: {reason}"
         given = {"reason": reason, "redirects": redirects(request, request.url)}
         given |= {"error": error.kind} if cause == "other" else {}
         if isinstance(failure.value, UntrustedCertificate):

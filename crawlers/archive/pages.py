@@ -11,6 +11,7 @@ from w3lib.url import canonicalize_url
 from crawlers.archive import findings
 from crawlers.archive.links import data_links
 from crawlers.archive.looks import Asked, asked_about, header, subjects_of
+from crawlers.archive.targets import AddressError
 from crawlers.components.politeness.robots import Robots
 from crawlers.exceptions import AnswerError
 from crawlers.safety.redact import without_logins
@@ -78,11 +79,15 @@ class Pages:
             without_logins(link.url) for link in data_links(body, response.url, charset, self.spider.links_per_page)
         ]
 
-    def _linked(self, url: str, page: Response, asked: Asked) -> Iterator[Request]:
+    def _linked(self, url: str, page: Response, asked: Asked) -> Iterator[Request | Capture]:
         subjects = (subject._replace(url=url, format=None) for subject in subjects_of(asked))
         due = [subject for subject in subjects if self.spider.is_due(subject, f"{subject.resource_id} {url}")]
         if due:
-            yield self.spider.requests.file(url, asked_about(due, page.url), page)
+            linked = asked_about(due, page.url)
+            try:
+                yield self.spider.requests.file(url, linked, page)
+            except AddressError as error:
+                yield from self.spider.looks.unasked(linked, error)
 
 
 def _led_here(response: Response, asked: Asked) -> list[str]:

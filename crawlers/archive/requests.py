@@ -15,6 +15,7 @@ from crawlers.archive.services import service
 from crawlers.archive.stated import ADDRESS
 from crawlers.archive.targets import requestable
 from crawlers.records.addresses import absolute
+from crawlers.safety.redact import without_logins
 
 if TYPE_CHECKING:
     from scrapy.http import Response
@@ -69,7 +70,7 @@ class Requests:
 
     def whole_file(self, asked: Asked) -> Request:
         """Return the request for a file after a 304 that is of no use: the store has lost it, or it is another's."""
-        url = requestable(subjects_of(asked)[0].url)
+        url = subjects_of(asked)[0].url
         return self.make(url, asked, self.spider.files.parse).replace(dont_filter=True)
 
     def capabilities(self, api: Service, asked: Asked, attempt: int) -> Request:
@@ -113,6 +114,9 @@ class Requests:
             max_size: bytes of that; by default ARCHIVE_MAX_SIZE.
             after: the answer of the same chain that led to this request: its cookies go on.
             more: what the callback is called with.
+
+        Raises:
+            AddressError: the address can't be asked.
         """
         spider, sent = self.spider, _HEADERS | (headers or {})
         meta: dict[str, Any] = {"handle_httpstatus_list": [304]}
@@ -124,6 +128,7 @@ class Requests:
         if asked["origin"] is None and asked["request_type"] != ADDRESS and not spider.obeys_robots:
             meta["dont_obey_robotstxt"] = True
         known: dict[str, Any] = {"method": method, "body": body, "headers": sent, "meta": meta}
+        url = requestable(without_logins(url))
         return Request(url, callback, errback=spider.files.failed, cb_kwargs={"asked": asked, **more}, **known)
 
     def held(self, asked: Asked) -> Capture | None:

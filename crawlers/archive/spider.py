@@ -35,6 +35,7 @@ from crawlers.archive.targets import (
     utc,
 )
 from crawlers.arguments import Argument
+from crawlers.components.scrapy_internals import has_others, is_closing
 from crawlers.exceptions import AnswerError, ArgumentError
 from crawlers.listing.spider import CatalogueSpider, source_name
 from crawlers.s3.address import is_address
@@ -48,6 +49,10 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
 
     from crawlers.items import Capture
+
+
+_DOUBTFUL = 1_000  # files that may be missing for our own network's sake
+_LOOK = 0.2  # seconds between looks at whether any host has answered
 
 
 def _formats(text: str) -> list[str]:
@@ -115,7 +120,8 @@ class ArchiveSpider(CatalogueSpider):
         self.requests, self.files, self.pages = Requests(self), Files(self), Pages(self)
         self.apis, self.checks = APIs(self), Checks(self)
         self.is_check = self.args["mode"] == "check"
-        self.is_online = False
+        self.is_online = self.has_begun_all = False
+        self.doubtful = 0
 
     @classmethod
     def from_crawler(cls, crawler: Crawler, **given: str) -> Self:
@@ -169,6 +175,7 @@ class ArchiveSpider(CatalogueSpider):
             for one in wanted:
                 yield one
             await asyncio.sleep(0)  # thousands may be fresh
+        self.has_begun_all = True
 
     def unread(self, sentence: str) -> None:
         """Report a document whose addresses are not looked at."""
@@ -184,7 +191,7 @@ class ArchiveSpider(CatalogueSpider):
         try:
             yield self.requests.first(requestable(due[0].url), asked)
         except AddressError as error:
-            yield from self.looks.captures(asked, findings.CAUSES[error.cause], reason=str(error))
+            yield from self.looks.unasked(asked, error)
         except ValueError as error:  # Scrapy's
             reason = f"the address is invalid ({error})"
             yield from self.looks.captures(asked, findings.CAUSES["invalid_address"], reason=reason)
@@ -214,6 +221,20 @@ class ArchiveSpider(CatalogueSpider):
     def last(self, subject: Subject) -> Capture | None:
         """Return what the last look at a file found."""
         return self.opened_index().captures.last(subject.dataset_id, subject.resource_id, subject.url)
+
+    async def any_answer(self) -> None:
+        """Wait until a host has answered, or none can: whether we are offline does not depend on who is asked first.
+
+        Of more than `_DOUBTFUL` files at a time the others do not wait: each is held in memory.
+        """
+        self.doubtful += 1
+        while not self.is_online and self.doubtful <= _DOUBTFUL and self._may_be_answered():  # noqa: ASYNC110
+            await asyncio.sleep(_LOOK)  # no event says that nothing is left to be asked
+        self.doubtful -= 1
+
+    def _may_be_answered(self) -> bool:
+        is_asking = not self.has_begun_all or has_others(self.crawler, apart=self.doubtful)
+        return is_asking and not is_closing(self.crawler)
 
     def conclude(self, **_: Any) -> None:
         """Judge the run when no request is left: it is whole if each resource was looked at, or need not be."""

@@ -16,7 +16,7 @@ from w3lib.url import safe_url_string
 from crawlers.archive.services import service
 from crawlers.archive.stated import collect
 from crawlers.exceptions import ArgumentError
-from crawlers.records.addresses import without_dots
+from crawlers.records.addresses import no_host, without_dots
 from crawlers.records.moment import moment
 from crawlers.safety.redact import without_logins
 from crawlers.store.index import catch_up
@@ -65,7 +65,6 @@ _NO_ADDRESS = (
     (re.compile(r"(?![A-Za-z][A-Za-z0-9+.-]*:)"), "it is a text"),
 )
 """How what is no address begins, and what is wrong with it."""
-_IN_NO_HOST = re.compile(r"%20|[^\w.-]")
 
 
 class Subject(NamedTuple):
@@ -223,7 +222,9 @@ class AddressError(ValueError):
 
 
 def requestable(url: str) -> str:
-    """Return an address as it is requested, as browsers read it: the one judge of what catalogues give.
+    """Return an address as it is requested, as browsers read it: the one judge of what catalogues and hosts give.
+
+    Redirects, which the downloader follows, are judged by `crawlers.safety.resolver.PossibleHosts`.
 
     Raises:
         AddressError: it can't be.
@@ -268,18 +269,10 @@ def _check_length(url: str) -> None:
 def _check_host(host: str) -> None:
     """
     Raises:
-        AddressError: no host can have that name: RFC 1123, and RFC 6761 of names that end in .invalid.
+        AddressError: no host can have that name, or has one that ends in .invalid: RFC 6761.
     """
-    try:
-        host = host if host.isascii() else host.encode("idna").decode("ascii")
-    except UnicodeError:
-        raise AddressError("the address is invalid (its host is a name that no host can have)") from None
-    odd = sorted(set(_IN_NO_HOST.findall(host))) if ":" not in host else []
-    if odd:
-        shown = " and ".join("a space" if one in (" ", "%20") else repr(one) for one in odd[:3])
-        raise AddressError(f"the address is invalid (its host has {shown} in it)")
-    if not all(0 < len(label) <= 63 for label in host.removesuffix(".").split(".")) or len(host) > 253:
-        raise AddressError("the address is invalid (its host has an empty part, or one that is too long)")
+    if wrong := no_host(host):
+        raise AddressError(f"the address is invalid (its host {wrong})")
     if host.removesuffix(".").endswith(".invalid"):
         raise AddressError("the address is invalid (no host has a name that ends in .invalid)")
 

@@ -21,6 +21,7 @@ from scrapy.utils.httpobj import urlparse_cached
 from twisted.internet.address import IPv4Address
 
 from crawlers.exceptions import AnswerError
+from crawlers.records.addresses import no_host
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -197,6 +198,23 @@ class _Checked:
 
 def is_named(named: set[Host], host: str, port: int) -> bool:
     return (host, port) in named or (host, None) in named
+
+
+class ImpossibleHostError(AnswerError, IgnoreRequest):
+    """No host can have the name in an address; raised by `PossibleHosts`."""
+
+
+class PossibleHosts:
+    """The downloader middleware that asks for no name that no host can have: a resolver takes a minute for some."""
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> Self:  # noqa: ARG003
+        return cls()
+
+    def process_request(self, request: Request) -> None:
+        host = urlparse_cached(request).hostname
+        if host and (wrong := no_host(host)):
+            raise ImpossibleHostError("dns", f"the host name can't be resolved: it {wrong}")
 
 
 class PublicOnly:
