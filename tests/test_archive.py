@@ -20,11 +20,12 @@ import pytest
 from scrapy.http import Request, Response
 from scrapy.settings import Settings
 
-from crawlers.archive import cookies, findings, stated
+from crawlers.archive import cookies, findings
 from crawlers.archive import spider as archive_spider
-from crawlers.archive.blobs import open_blobs
+from crawlers.archive import targets as archive_targets
 from crawlers.archive.looks import Looks, asked_about, leaves_a_capture
 from crawlers.archive.spider import ArchiveSpider
+from crawlers.archive.store import open_blobs
 from crawlers.archive.targets import AddressError, Choice, Subject, is_fresh, is_put_off, requestable, targets
 from crawlers.items import Capture
 from crawlers.safety.locks import of_host, take
@@ -432,7 +433,7 @@ def test_every_address_in_the_metadata_can_be_archived(archives, files, monkeypa
     choice, lost = Choice(source=SOURCE, dataset="d0", what="documentation"), list[str]()
     found = [one.url for some in targets(archives.output, choice, lost.append) for one in some]
     assert (found, lost) == ([files.url("/untyped"), files.url("/ok.csv")], [])
-    monkeypatch.setattr(stated, "_MOST", 1)
+    monkeypatch.setattr(archive_targets, "_MOST", 1)
     assert [one for one in targets(archives.output, choice, lost.append) if one][1:] == []
     assert "only 1 addresses are looked at" in lost[0]
 
@@ -498,7 +499,7 @@ def test_our_own_failures_are_not_the_files():
 @pytest.mark.parametrize("fails", ["a callback", "an async one"])
 def test_a_fault_of_ours_leaves_a_capture(fails, caplog):
     class Answers:
-        spider = SimpleNamespace(looks=Looks("archive-of-a", "archive"))
+        looks = Looks("archive-of-a", "archive")
 
         @leaves_a_capture
         def callback(self, _answer, asked):

@@ -53,7 +53,7 @@ class Asked(TypedDict):
 def leaves_a_capture(
     callback: Callable[..., Iterator[Any] | AsyncIterator[Any]],
 ) -> Callable[..., AsyncIterator[Any]]:
-    """Return a callback of an object that has a spider, that leaves a capture of the file whatever happens in it.
+    """Return a callback of an object that has `Looks`, which leaves a capture of the file whatever happens in it.
 
     Args:
         callback: called with an answer or a failure, and with what was asked.
@@ -61,7 +61,7 @@ def leaves_a_capture(
 
     @wraps(callback)
     async def answered(self: Any, answer: Any, asked: Asked, **more: Any) -> AsyncIterator[Any]:
-        looks: Looks = self.spider.looks
+        looks: Looks = self.looks
         try:
             found = callback(self, answer, asked, **more)
             if isinstance(found, AsyncIterator):

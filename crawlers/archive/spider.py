@@ -12,16 +12,17 @@ from scrapy import signals
 
 from crawlers import arguments
 from crawlers.archive import findings
-from crawlers.archive.apis import APIs, Checks
-from crawlers.archive.blobs import Blobs, open_blobs
-from crawlers.archive.files import Files
+from crawlers.archive.answers import Answers
+from crawlers.archive.blobs import Blobs
 from crawlers.archive.forms import Forms
 from crawlers.archive.looks import Looks, asked_about
-from crawlers.archive.pages import Pages
 from crawlers.archive.partial import sweep
 from crawlers.archive.requests import Requests
-from crawlers.archive.stated import ADDRESS, MARK, WHATS
+from crawlers.archive.store import open_blobs
 from crawlers.archive.targets import (
+    ANY,
+    MARK,
+    WHATS,
     AddressError,
     Choice,
     Subject,
@@ -117,8 +118,8 @@ class ArchiveSpider(CatalogueSpider):
             raise ArgumentError(f"-a format= chooses resources: leave it out with -a what={choice['what']}.")
         self.choice = Choice(source=self.of, formats=self.args["format"] or (), **choice)
         self.looks = Looks(self.source, self.args["mode"])
-        self.requests, self.files, self.pages = Requests(self), Files(self), Pages(self)
-        self.apis, self.checks = APIs(self), Checks(self)
+        self.requests = Requests(self)
+        self.answers = Answers(self, self.requests)
         self.is_check = self.args["mode"] == "check"
         self.is_online = self.has_begun_all = False
         self.doubtful = 0
@@ -187,7 +188,7 @@ class ArchiveSpider(CatalogueSpider):
         if not due:
             return
         is_stated = due[0].resource_id.startswith(MARK)
-        asked = asked_about(due, request_type=ADDRESS if is_stated else "file")
+        asked = asked_about(due, request_type=ANY if is_stated else "file")
         try:
             yield self.requests.first(requestable(due[0].url), asked)
         except AddressError as error:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from functools import lru_cache
 from html import unescape
 from typing import TYPE_CHECKING
 from urllib.parse import urljoin, urlsplit
@@ -23,7 +22,6 @@ _LINK = re.compile(r'<([^<>]*)>\s*((?:;\s*[\w*-]+\s*(?:=\s*(?:"[^"]*"|[^\s;,"]*)
 _REL = re.compile(r""";\s*rel\s*=\s*(?:"([^"]*)"|([^\s;,"]+))""", re.IGNORECASE)
 _LEFT = re.compile(r"[?&](?=#|$)")
 _PORTS = {"http": 80, "https": 443}
-_IN_NO_HOST = re.compile(r"%20|[^\w.-]")
 
 
 def absolute(target: str, *here: str) -> str | None:
@@ -57,24 +55,6 @@ def host(address: str) -> str:
     except ValueError:
         return ""
     return name if port in (None, _PORTS.get(parts.scheme)) else f"{name}:{port}"
-
-
-@lru_cache(maxsize=4096)
-def no_host(name: str) -> str | None:
-    """Return why no host can have a name, in words that follow "its host": RFC 1123; ``None`` if one can.
-
-    >>> no_host("a b.org"), no_host("a" * 64 + ".org"), no_host("m\u00fcnchen.de"), no_host("::1")
-    ('has a space in it', 'has an empty part, or one that is too long', None, None)
-    """
-    try:
-        name = name if name.isascii() else name.encode("idna").decode("ascii")
-    except UnicodeError:
-        return "is a name that no host can have"
-    if odd := sorted(set(_IN_NO_HOST.findall(name))) if ":" not in name else []:
-        return f"has {' and '.join('a space' if one in (' ', '%20') else repr(one) for one in odd[:3])} in it"
-    labels = name.removesuffix(".").split(".")
-    is_possible = len(name) <= 253 and all(0 < len(label) <= 63 for label in labels)
-    return None if is_possible else "has an empty part, or one that is too long"
 
 
 def without_dots(path: str) -> str:

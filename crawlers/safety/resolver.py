@@ -7,7 +7,9 @@ crawl runs in. What is checked is the address that is connected to: no name and 
 from __future__ import annotations
 
 import logging
+import re
 import socket
+from functools import lru_cache
 from ipaddress import ip_address, ip_network
 from typing import TYPE_CHECKING, Any, Self
 from urllib.parse import urlsplit
@@ -21,7 +23,6 @@ from scrapy.utils.httpobj import urlparse_cached
 from twisted.internet.address import IPv4Address
 
 from crawlers.exceptions import AnswerError
-from crawlers.records.addresses import no_host
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -37,6 +38,7 @@ Host = tuple[str, int | None]
 
 IPV4: Any = (IPv4Address,)
 _PORTS = {"http": 80, "https": 443}
+_IN_NO_HOST = re.compile(r"%20|[^\w.-]")
 _NEVER = (ip_network("2002::/16"), ip_network("fec0::/10"))  # 6to4 wraps any IPv4 address; site-local
 
 
@@ -198,6 +200,24 @@ class _Checked:
 
 def is_named(named: set[Host], host: str, port: int) -> bool:
     return (host, port) in named or (host, None) in named
+
+
+@lru_cache(maxsize=4096)
+def no_host(name: str) -> str | None:
+    """Return why no host can have a name, in words that follow "its host": RFC 1123; ``None`` if one can.
+
+    >>> no_host("a b.org"), no_host("a" * 64 + ".org"), no_host("m\u00fcnchen.de"), no_host("::1")
+    ('has a space in it', 'has an empty part, or one that is too long', None, None)
+    """
+    try:
+        name = name if name.isascii() else name.encode("idna").decode("ascii")
+    except UnicodeError:
+        return "is a name that no host can have"
+    if odd := sorted(set(_IN_NO_HOST.findall(name))) if ":" not in name else []:
+        return f"has {' and '.join('a space' if one in (' ', '%20') else repr(one) for one in odd[:3])} in it"
+    labels = name.removesuffix(".").split(".")
+    is_possible = len(name) <= 253 and all(0 < len(label) <= 63 for label in labels)
+    return None if is_possible else "has an empty part, or one that is too long"
 
 
 class ImpossibleHostError(AnswerError, IgnoreRequest):
