@@ -45,6 +45,7 @@ FEED_EXPORT_FIELDS = [one.name for one in fields(Dataset) if one.name not in ("d
 SOURCES_FILE = str(_HOME / "sources.toml")
 REVIEW = False  # True: what is added waits for `scrapy sources approve NAME`
 JOBS_DIR = str(_HOME / "jobs")  # a JOBDIR for each source that `scrapy harvest` runs
+HOST_TURNS = True  # False: other crawls of this machine may ask the same host at the same time
 LOGS_DIR = str(_HOME / "logs")
 HEARTBEAT_INTERVAL = 10.0  # seconds; a run on another machine that is silent for six of them is taken for dead
 RUNS_KEPT_DAYS = 365  # days that run reports are kept; the last complete ones always are; 0 = for ever
@@ -208,6 +209,7 @@ SPIDER_MIDDLEWARES = {
 }
 DOWNLOADER_MIDDLEWARES = {
     "crawlers.safety.tokens.NoLogins": 40,  # before all that might name the address
+    "crawlers.safety.resolver.PossibleHosts": 45,  # before robots.txt is asked for
     "scrapy.downloadermiddlewares.offsite.OffsiteMiddleware": None,
     "crawlers.components.politeness.blocked.Offsite": 50,
     "scrapy.downloadermiddlewares.robotstxt.RobotsTxtMiddleware": None,

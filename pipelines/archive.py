@@ -108,7 +108,7 @@ class Captures(Pipeline):
 
     def _process(self, look: Capture) -> None:
         last = self.index.captures.last(look.dataset_id, look.resource_id, look.url)
-        if last is not None and last.run == self.report.run:
+        if last is not None and (last.run, last.resource_id) == (self.report.run, look.resource_id):
             self._end(replace(last, origin=look.origin), None)
             return
         look.time, look.run = now(), self.report.run

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import csv
 import hashlib
 import json
@@ -12,14 +13,20 @@ import signal
 import time
 from collections import Counter
 from datetime import UTC, datetime, timedelta
+from types import SimpleNamespace
+from unittest.mock import Mock
 
 import pytest
 from scrapy.http import Request, Response
 from scrapy.settings import Settings
 
-from crawlers.archive import cookies, findings, stated
-from crawlers.archive.blobs import open_blobs
-from crawlers.archive.targets import AddressError, Choice, is_fresh, is_put_off, requestable, targets
+from crawlers.archive import cookies, findings
+from crawlers.archive import spider as archive_spider
+from crawlers.archive import targets as archive_targets
+from crawlers.archive.looks import Looks, asked_about, leaves_a_capture
+from crawlers.archive.spider import ArchiveSpider
+from crawlers.archive.store import open_blobs
+from crawlers.archive.targets import AddressError, Choice, Subject, is_fresh, is_put_off, requestable, targets
 from crawlers.items import Capture
 from crawlers.safety.locks import of_host, take
 from tests.archives import SOURCE, Archives
@@ -426,7 +433,7 @@ def test_every_address_in_the_metadata_can_be_archived(archives, files, monkeypa
     choice, lost = Choice(source=SOURCE, dataset="d0", what="documentation"), list[str]()
     found = [one.url for some in targets(archives.output, choice, lost.append) for one in some]
     assert (found, lost) == ([files.url("/untyped"), files.url("/ok.csv")], [])
-    monkeypatch.setattr(stated, "_MOST", 1)
+    monkeypatch.setattr(archive_targets, "_MOST", 1)
     assert [one for one in targets(archives.output, choice, lost.append) if one][1:] == []
     assert "only 1 addresses are looked at" in lost[0]
 
@@ -487,6 +494,58 @@ def test_our_own_failures_are_not_the_files():
     for now in (ours, *offline, look("blocked")):
         findings.settle(now, broken, NOW + timedelta(days=9), 7)
         assert (now.failure_count, now.first_failure, now.state == "broken") == (1, broken.time, False)
+
+
+@pytest.mark.parametrize("fails", ["a callback", "an async one"])
+def test_a_fault_of_ours_leaves_a_capture(fails, caplog):
+    class Answers:
+        looks = Looks("archive-of-a", "archive")
+
+        @leaves_a_capture
+        def callback(self, _answer, asked):
+            yield asked["request_type"]
+            raise KeyError("https://me:hunter22@a.org/")
+
+        @leaves_a_capture
+        async def async_one(self, _answer, asked):
+            yield asked["request_type"]
+            requestable("http://a b.org/")
+
+    async def found():
+        asked = asked_about([Subject("d", "r", "https://a.org/", None, None)])
+        parse = Answers().callback if fails == "a callback" else Answers().async_one
+        return [one async for one in parse(None, asked)]
+
+    first, look = asyncio.run(found())
+    expected = ("failed_here", "bug") if fails == "a callback" else ("broken", "invalid_address")
+    assert (first, look.resource_id, look.state, look.error) == ("file", "r", *expected)
+    assert "hunter22" not in look.reason
+    assert ("please report this" in caplog.text) == (fails == "a callback")
+
+
+@pytest.mark.parametrize("comes", ["an answer", "nothing", "a stop"])
+def test_whether_we_are_offline_is_decided_when_nothing_is_left_to_be_asked(comes, monkeypatch):
+    slot = SimpleNamespace(inprogress={1, 2, 3}, scheduler=Mock(**{"has_pending_requests.return_value": False}))
+    slot.closing = None
+    spider = SimpleNamespace(is_online=False, doubtful=0, has_begun_all=True)
+    spider.crawler = SimpleNamespace(engine=SimpleNamespace(_slot=slot))
+    spider._may_be_answered = lambda: ArchiveSpider._may_be_answered(spider)
+    monkeypatch.setattr(archive_spider, "_LOOK", 0)
+
+    async def waited():
+        waiting = [asyncio.ensure_future(ArchiveSpider.any_answer(spider)) for _ in range(2)]
+        await asyncio.sleep(0.01)
+        assert not any(one.done() for one in waiting), "the third may be answered"
+        if comes == "an answer":
+            spider.is_online = True
+        elif comes == "nothing":
+            slot.inprogress.clear()
+        else:
+            slot.closing = object()
+        await asyncio.wait_for(asyncio.gather(*waiting), 5)
+
+    asyncio.run(waited())
+    assert spider.doubtful == 0
 
 
 def test_a_robots_txt_that_is_unreachable_is_no_finding():

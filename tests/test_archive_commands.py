@@ -23,7 +23,8 @@ import pytest
 from scrapy.settings import BaseSettings
 from warcio.archiveiterator import ArchiveIterator
 
-from crawlers.archive.blobs import Blob, FolderBlobs, key, open_blobs
+from crawlers.archive.blobs import Blob, key
+from crawlers.archive.store import FolderBlobs, open_blobs
 from crawlers.exceptions import ArchiveError
 from crawlers.items import Capture
 from crawlers.operate.archive.holdings import Holdings

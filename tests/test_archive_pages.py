@@ -59,6 +59,26 @@ def test_a_link_is_followed_without_its_login(archives, files):
     assert b"hunter22" not in kept
 
 
+def test_a_host_that_none_can_be_is_not_asked_for_whatever_names_it(archives, files):
+    """A page's link, a header Refresh, a redirect: the resolver took a minute for the last."""
+    odd = f"http://{'x' * 70}.org/a.csv"
+    files.answers["/page"] = lambda _: page(odd, "/ok.csv")
+    files.answers["/refresh"] = lambda _: Reply(b"<html>", headers=[*HTML, ("Refresh", f"0; url={odd}")])
+    files.answers["/redirect"] = lambda _: Reply(b"", 302, headers=[("Location", odd)])
+    archives.list(["/page", "/refresh", "/redirect"])
+    ran = archives.crawl({"ROBOTSTXT_OBEY": "True"})
+    last = archives.last()
+    found = {path: (last[path]["state"], last[path]["error"]) for path in ("/page", "/refresh", "/redirect", odd)}
+    assert found == {
+        "/page": ("not_taken", "page"),
+        "/refresh": ("broken", "invalid_address"),
+        "/redirect": ("broken", "http"),
+        odd: ("broken", "invalid_address"),
+    }
+    assert "its host has an empty part, or one that is too long" in last[odd]["reason"]
+    assert (last["/ok.csv"]["state"], "Traceback" in ran.log) == ("kept", False)
+
+
 @pytest.mark.parametrize("obeys", [False, True])
 def test_robots_txt_counts_for_what_is_found_and_for_the_search(archives, files, obeys):
     """The catalogue's own link is archived nevertheless, unless ARCHIVE_ROBOTSTXT_OBEY is set."""

@@ -19,8 +19,9 @@ from pathlib import Path
 import pytest
 from scrapy.settings import BaseSettings
 
-from crawlers.archive.blobs import Blobs, key, open_blobs
+from crawlers.archive.blobs import Blobs, key
 from crawlers.archive.partial import sweep
+from crawlers.archive.store import open_blobs
 from crawlers.exceptions import OutputError
 from crawlers.safety import inside
 from tests.conftest import ROOT
@@ -302,7 +303,7 @@ def test_a_blob_is_on_the_disk_before_it_has_its_name_and_so_is_the_name(tmp_pat
 PUTS = """
 import asyncio, hashlib, sys
 from pathlib import Path
-from crawlers.archive.blobs import FolderBlobs
+from crawlers.archive.store import FolderBlobs
 from crawlers.archive.partial import Partial, sweep
 
 async def put_many(blobs):
@@ -354,7 +355,7 @@ def test_a_bucket_that_is_none(store):
 
 
 def test_a_store_in_a_folder_does_not_import_obstore(tmp_path):
-    program = "import sys; from pathlib import Path; from crawlers.archive.blobs import FolderBlobs\n"
+    program = "import sys; from pathlib import Path; from crawlers.archive.store import FolderBlobs\n"
     program += "FolderBlobs(Path(sys.argv[1])); sys.exit('obstore' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", program, tmp_path], cwd=ROOT, check=False).returncode == 0
 

@@ -215,6 +215,8 @@ def test_the_last_look_is_the_one_that_waits_or_the_one_in_the_index(tmp_path: P
     known = Captures(Database(tmp_path), "archive-of-town")
     assert known.last("d", "r", URL) == look("town", "d", "r", URL)
     assert known.last("d", "r", URL + "2") is None
+    assert known.last("d", "f" * 24, URL) == known.last("d", "r", URL), "its id was made of the address with a login"
+    assert known.last("other", "f" * 24, URL) is None
     newer = look("town", "d", "r", URL, run=LATER, time=LATER_TIME, sha256=sha256("newer"))
     known.put(line(newer))
     assert known.last("d", "r", URL) == newer

@@ -516,6 +516,7 @@ def test_a_job_dir_in_use_is_left_alone(place, portal):
     site = portal(datasets=80)
     place.sources(one=hdx(site))
     words = [*place.options(), *SLOW, "-a", f"portal={site.url}", "-s", f"JOBDIR={place.jobs / 'one'}"]
+    words += ["-s", "HOST_TURNS=False"]  # else the harvest waits for the host first
     crawl = forked.Popen([sys.executable, "-m", "scrapy", "crawl", "hdx", *words], cwd=ROOT, stderr=subprocess.PIPE)
     with halted(place.until("hdx")):
         ran = place.harvest("one")

@@ -19,7 +19,7 @@ import pytest
 from lxml import html
 from scrapy.settings import Settings
 
-from crawlers.archive.blobs import open_blobs
+from crawlers.archive.store import open_blobs
 from crawlers.exceptions import OutputError
 from crawlers.operate.dashboard import addresses, app
 from crawlers.operate.notify.notice import Notice

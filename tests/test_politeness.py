@@ -529,6 +529,8 @@ def test_a_turn_ends_when_nothing_is_left_or_when_it_was_long(turns, tmp_path):
     turns.look()
     assert list(turns.held) == ["b.org"]
     turns.now += TURN
+    assert turns.may_ask(busy)  # nobody waits for it
+    assert take(of_host(tmp_path, "b.org"), tries=1) is None
     assert not turns.may_ask(busy)  # what is under way is waited for
     turns.look()
     assert list(turns.held) == ["b.org"]
@@ -536,7 +538,32 @@ def test_a_turn_ends_when_nothing_is_left_or_when_it_was_long(turns, tmp_path):
     turns.look()
     assert (turns.held, turns.may_ask(busy)) == ({}, False)  # who waits for it has time to take it
     turns.now += 3
-    assert turns.may_ask(busy)
+    assert (turns.may_ask(busy), turns.told) == (True, [])
+
+
+def test_two_crawls_do_not_wait_for_each_other_at_two_ports(turns, tmp_path):
+    crawler = get_crawler(Spider, {"JOBS_DIR": str(tmp_path)})
+    crawler.spider = SimpleNamespace(crosses_hosts=False)
+    other = Turns(crawler, lambda *_: None)
+    one, two = slot("http://a.org:1/x"), slot("http://a.org:2/x")
+    assert turns.may_ask(one)
+    assert other.may_ask(two)
+    one.queue += slot("http://a.org:2/y").queue
+    two.queue += slot("http://a.org:1/y").queue
+    assert not turns.may_ask(one)
+    assert other.may_ask(two)
+    other.end()
+    assert turns.may_ask(one)
+
+
+@pytest.mark.parametrize(
+    ("spider", "settings"), [({"crosses_hosts": False}, {"HOST_TURNS": "False"}), ({}, {})], ids=["harvested", "shell"]
+)
+def test_no_locks_are_taken_twice_or_by_other_commands(spider, settings, tmp_path):
+    crawler = get_crawler(Spider, {"JOBS_DIR": str(tmp_path), **settings})
+    crawler.spider = SimpleNamespace(**spider)
+    assert Turns(crawler, lambda *_: None).may_ask(slot("http://a.org/x"))
+    assert not [*tmp_path.iterdir()]
 
 
 def test_where_no_lock_can_be_made_hosts_are_asked_all_the_same(turns, tmp_path, caplog):

@@ -7,7 +7,6 @@ import json
 import os
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
-from uuid import UUID
 
 import pytest
 
@@ -82,9 +81,7 @@ def test_datasets_become_packages_once_and_follow_what_changes(catalogues, harve
         assert (record["title"], record["notes"]) == (there[key]["title"], there[key]["notes"].strip())
         assert record["owner_org"] == OWNER["id"]
         assert [one["url"] for one in record["resources"]] == [one["url"] for one in there[key]["resources"]]
-        assert (extras(record)["harvest_source_id"], extras(record)["guid"]) == (SOURCE, key)
-    states = {key: extras(record)["harvest_object_id"] for key, record in by_origin(target).items()}
-    assert len({UUID(state) for state in states.values()} | set(states)) == 10
+        assert (extras(record)["crawl_source"], extras(record)["guid"]) == (SOURCE, key)
     target.reset()
     again = publish(output, target)
     assert (again.code, target.writes()) == (0, []), again.log
@@ -97,8 +94,6 @@ def test_datasets_become_packages_once_and_follow_what_changes(catalogues, harve
     assert ran.code == 0, ran.errors
     now = by_origin(target)[first]
     assert (now["title"], now["name"], now["id"]) == ("Another title", kept["name"], kept["id"])
-    changed = [key for key, one in by_origin(target).items() if extras(one)["harvest_object_id"] != states[key]]
-    assert changed == [first], "one state of a record has one id"
     assert [one["id"] for one in now["resources"]] == [one["id"] for one in kept["resources"][1:]]
 
 
@@ -272,15 +267,39 @@ def test_a_portal_that_gives_few_rows_at_once_has_no_package_overlooked(portal, 
 
 
 def test_a_package_of_another_source_is_none_of_ours(tmp_path) -> None:
-    own = {"id": "p", "extras": [{"key": "harvest_source_id", "value": SOURCE}, {"key": "guid", "value": "1"}]}
-    other = {"id": "q", "extras": [{"key": "harvest_source_id", "value": "x"}, {"key": "guid", "value": "1"}]}
+    own, other, moved = (
+        {"id": key, "extras": [{"key": name, "value": value} for name, value in {**named, "guid": "1"}.items()]}
+        for key, named in {
+            "p": {"harvest_source_id": SOURCE},
+            "q": {"crawl_source": "x", "harvest_source_id": SOURCE},
+            "s": {"crawl_source": SOURCE, "harvest_source_id": "y"},
+        }.items()
+    )
     target = Datasets(tmp_path, SOURCE, organization="o")
-    answers = FoundPackages([other, own, {"id": "r", "extras": [own["extras"][0]]}, None])
-    assert asyncio.run(target._packages(answers, ["1"])) == {"1": own}
+    for mine in (own, moved):
+        answers = FoundPackages([other, mine, {"id": "r", "extras": [mine["extras"][0]]}, None])
+        assert asyncio.run(target._packages(answers, ["1"])) == {"1": mine}
+
+
+@pytest.mark.parametrize("meant", ["h1", "berne", "https://a.org/", "https://b.org/", "x"])
+def test_a_harvest_source_is_one_that_the_portal_has(meant) -> None:
+    about = {"type": "harvest", "title": "Bern's"}
+    twice = [{**about, "id": key, "name": key, "url": "https://b.org/"} for key in ("h2", "h3")]
+    odd = [None, {"id": "x", "type": "dataset"}, {"name": "x", "type": "harvest"}, {**about, "id": "other"}]
+    listed = [{**about, "id": "h1", "name": "berne", "url": "https://a.org/"}, *twice, *odd]
+    found = datasets._harvest_source(FoundPackages(listed), meant)
+    if meant in ("https://b.org/", "x"):
+        with pytest.raises(AnswerError, match=r"2 harvest sources have|no harvest source has"):
+            asyncio.run(found)
+    else:
+        made = package(dataset(), "o", {}, asyncio.run(found))["extras"]
+        assert (made["harvest_source_id"], made["harvest_source_title"]) == ("h1", "Bern's")
 
 
 class FoundPackages:
     """A portal that pays no heed to the query."""
+
+    url = "https://portal.example"
 
     def __init__(self, found: list[Any]) -> None:
         self.found = found
@@ -323,22 +342,26 @@ def test_an_organization_is_needed_and_must_be_there(catalogues, harvest, output
     assert target.writes() == []
 
 
-def test_a_package_of_an_earlier_version_is_found_and_gets_its_ids(catalogues, harvest, output) -> None:
-    """It had the dataset's id as harvest_object_id; and what an id contains is no query."""
+def test_a_package_of_an_earlier_version_is_found_and_claims_no_more(catalogues, harvest, output) -> None:
+    """It had the source's name as harvest_source_id; and what an id contains is no query."""
     origin, target = catalogues
     odd = 'a"b\\c OR *'
     origin.change(put=[origin.packages()[min(origin.packages())] | {"id": odd}])
     harvest(origin)
     publish(output, target)
     ids = {key: one["id"] for key, one in by_origin(target).items()}
-    old = [{"key": "harvest_object_id", "value": "x"}]
+    names = {"harvest_source_id": SOURCE, "harvest_source_title": SOURCE, "harvest_object_id": "x", "by_hand": "y"}
+    old = [{"key": key, "value": value} for key, value in names.items()]
     for one in by_origin(target).values():
-        others = [each for each in one["extras"] if not each["key"].startswith("harvest_object")]
+        others = [each for each in one["extras"] if each["key"] != "crawl_source"]
         target.change(edit={one["id"]: {"extras": others + old}})
     ran = publish(output, target)
     assert (ran.code, ran.report["counts"]["new"]) == (0, 0), ran.errors
     assert {key: one["id"] for key, one in by_origin(target).items()} == ids
-    assert "x" not in {extras(one)["harvest_object_id"] for one in by_origin(target).values()}
+    now = [extras(one) for one in by_origin(target).values()]
+    assert {one["crawl_source"] for one in now} == {SOURCE}
+    assert not any(name.startswith("harvest_") for one in now for name in one)
+    assert all(one["by_hand"] == "y" for one in now)
 
 
 # The mapping
@@ -369,7 +392,7 @@ def test_what_is_not_known_is_in_no_field() -> None:
     made = package(dataset(), "o", {})
     assert made["fields"] == {"owner_org": "o"}
     assert created(dataset(), made)["title"] == "https://example.org/d/1"
-    assert set(made["extras"]) == {"harvest_source_id", "harvest_source_title", "harvest_object_id", "guid"}
+    assert set(made["extras"]) == {"crawl_source", "guid"}
 
 
 def test_all_that_is_known_is_in_the_package() -> None:

@@ -37,6 +37,8 @@ OF_THE_BLOB = (
 _FIELDS = ("cause", "error", "state", "status", "then", "says")
 ROWS = [dict(zip(_FIELDS, row, strict=True)) for row in csv_rows(__package__, "causes.csv")]
 """What causes.csv says."""
+OFFLINE = ("dns", "timeout")
+"""The kinds of failures that our own network may be the reason of."""
 _GONE = (400, 404, 410, 416)
 """HTTP errors that say that there is no such file; after others it may still be there, for others or later."""
 _FOR_NOW = re.compile(r"(?:401|403|429|498|499|5\d\d|SlowDown|ServiceUnavailable|InternalError|RequestTimeout)(?=:|$)")
@@ -94,7 +96,7 @@ def cause(kind: str, http_status: int | None, *, is_online: bool, reason: str = 
     """
     if kind == "http":
         return "refused" if http_status is not None and http_status >= 400 and http_status not in _GONE else "denied"
-    if kind in ("dns", "timeout") and not is_online:  # what else fails, fails at a host
+    if kind in OFFLINE and not is_online:  # what else fails, fails at a host
         return "offline"
     if kind == "robots" and "is unreachable" in reason:
         return "robots_unreachable"

@@ -2,23 +2,31 @@
 
 from __future__ import annotations
 
+import logging
+from collections.abc import AsyncIterator
+from functools import wraps
 from typing import TYPE_CHECKING, Any, TypedDict
+
+from scrapy.exceptions import CloseSpider
 
 from crawlers.archive import findings
 from crawlers.archive.download import RANGE, UNTRUSTED
 from crawlers.archive.freshness import fresh_until
 from crawlers.archive.names import readable
-from crawlers.archive.targets import Subject, utc
+from crawlers.archive.targets import AddressError, Subject, utc
 from crawlers.items import Capture
+from crawlers.safety.redact import one_line, redact
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from scrapy import Request
     from scrapy.http import Headers, Response
 
     from crawlers.archive.download import FileResponse
     from crawlers.archive.findings import Finding
+
+logger = logging.getLogger(__name__)
 
 NOT_TRUSTED = "certificate not trusted"
 _HEADERS = 16 * 1024  # bytes of an answer's headers that a capture has
@@ -40,6 +48,39 @@ class Asked(TypedDict):
     subjects: list[list[str | None]]
     origin: str | None
     request_type: str
+
+
+def leaves_a_capture(
+    callback: Callable[..., Iterator[Any] | AsyncIterator[Any]],
+) -> Callable[..., AsyncIterator[Any]]:
+    """Return a callback of an object that has `Looks`, which leaves a capture of the file whatever happens in it.
+
+    Args:
+        callback: called with an answer or a failure, and with what was asked.
+    """
+
+    @wraps(callback)
+    async def answered(self: Any, answer: Any, asked: Asked, **more: Any) -> AsyncIterator[Any]:
+        looks: Looks = self.looks
+        try:
+            found = callback(self, answer, asked, **more)
+            if isinstance(found, AsyncIterator):
+                async for one in found:
+                    yield one
+            else:
+                for one in found:
+                    yield one
+        except CloseSpider:
+            raise
+        except AddressError as error:
+            for one in looks.unasked(asked, error):
+                yield one
+        except Exception as error:  # a file without a capture would be missing silently
+            logger.exception("A file is kept in no state, and asked for again in the next run: please report this")
+            for one in looks.failed_here(asked, error):
+                yield one
+
+    return answered
 
 
 class Looks:
@@ -87,6 +128,15 @@ class Looks:
                 name=readable(response.url if response is not None else str(url), disposition, title),
                 **(known | given),
             )
+
+    def unasked(self, asked: Asked, error: AddressError) -> Iterator[Capture]:
+        """Yield the captures of an address that can't be asked."""
+        yield from self.captures(asked, findings.CAUSES[error.cause], reason=str(error))
+
+    def failed_here(self, asked: Asked, error: Exception) -> Iterator[Capture]:
+        """Yield the captures of a file whose answer this project's own code could not deal with."""
+        reason = f"this project's own code failed ({one_line(f'{type(error).__name__}: {error}')[:200]})"
+        yield from self.captures(asked, findings.CAUSES["bug"], reason=redact(reason))
 
     def kept(self, asked: Asked, response: FileResponse, **seen: Any) -> Iterator[Capture]:
         """Yield the captures of a file that came whole."""

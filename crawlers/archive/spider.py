@@ -12,16 +12,17 @@ from scrapy import signals
 
 from crawlers import arguments
 from crawlers.archive import findings
-from crawlers.archive.apis import APIs, Checks
-from crawlers.archive.blobs import Blobs, open_blobs
-from crawlers.archive.files import Files
+from crawlers.archive.answers import Answers
+from crawlers.archive.blobs import Blobs
 from crawlers.archive.forms import Forms
 from crawlers.archive.looks import Looks, asked_about
-from crawlers.archive.pages import Pages
 from crawlers.archive.partial import sweep
 from crawlers.archive.requests import Requests
-from crawlers.archive.stated import ADDRESS, MARK, WHATS
+from crawlers.archive.store import open_blobs
 from crawlers.archive.targets import (
+    ANY,
+    MARK,
+    WHATS,
     AddressError,
     Choice,
     Subject,
@@ -35,6 +36,7 @@ from crawlers.archive.targets import (
     utc,
 )
 from crawlers.arguments import Argument
+from crawlers.components.scrapy_internals import has_others, is_closing
 from crawlers.exceptions import AnswerError, ArgumentError
 from crawlers.listing.spider import CatalogueSpider, source_name
 from crawlers.s3.address import is_address
@@ -48,6 +50,10 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
 
     from crawlers.items import Capture
+
+
+_DOUBTFUL = 1_000  # files that may be missing for our own network's sake
+_LOOK = 0.2  # seconds between looks at whether any host has answered
 
 
 def _formats(text: str) -> list[str]:
@@ -112,10 +118,11 @@ class ArchiveSpider(CatalogueSpider):
             raise ArgumentError(f"-a format= chooses resources: leave it out with -a what={choice['what']}.")
         self.choice = Choice(source=self.of, formats=self.args["format"] or (), **choice)
         self.looks = Looks(self.source, self.args["mode"])
-        self.requests, self.files, self.pages = Requests(self), Files(self), Pages(self)
-        self.apis, self.checks = APIs(self), Checks(self)
+        self.requests = Requests(self)
+        self.answers = Answers(self, self.requests)
         self.is_check = self.args["mode"] == "check"
-        self.is_online = False
+        self.is_online = self.has_begun_all = False
+        self.doubtful = 0
 
     @classmethod
     def from_crawler(cls, crawler: Crawler, **given: str) -> Self:
@@ -169,6 +176,7 @@ class ArchiveSpider(CatalogueSpider):
             for one in wanted:
                 yield one
             await asyncio.sleep(0)  # thousands may be fresh
+        self.has_begun_all = True
 
     def unread(self, sentence: str) -> None:
         """Report a document whose addresses are not looked at."""
@@ -180,11 +188,11 @@ class ArchiveSpider(CatalogueSpider):
         if not due:
             return
         is_stated = due[0].resource_id.startswith(MARK)
-        asked = asked_about(due, request_type=ADDRESS if is_stated else "file")
+        asked = asked_about(due, request_type=ANY if is_stated else "file")
         try:
             yield self.requests.first(requestable(due[0].url), asked)
         except AddressError as error:
-            yield from self.looks.captures(asked, findings.CAUSES[error.cause], reason=str(error))
+            yield from self.looks.unasked(asked, error)
         except ValueError as error:  # Scrapy's
             reason = f"the address is invalid ({error})"
             yield from self.looks.captures(asked, findings.CAUSES["invalid_address"], reason=reason)
@@ -214,6 +222,20 @@ class ArchiveSpider(CatalogueSpider):
     def last(self, subject: Subject) -> Capture | None:
         """Return what the last look at a file found."""
         return self.opened_index().captures.last(subject.dataset_id, subject.resource_id, subject.url)
+
+    async def any_answer(self) -> None:
+        """Wait until a host has answered, or none can: whether we are offline does not depend on who is asked first.
+
+        Of more than `_DOUBTFUL` files at a time the others do not wait: each is held in memory.
+        """
+        self.doubtful += 1
+        while not self.is_online and self.doubtful <= _DOUBTFUL and self._may_be_answered():  # noqa: ASYNC110
+            await asyncio.sleep(_LOOK)  # no event says that nothing is left to be asked
+        self.doubtful -= 1
+
+    def _may_be_answered(self) -> bool:
+        is_asking = not self.has_begun_all or has_others(self.crawler, apart=self.doubtful)
+        return is_asking and not is_closing(self.crawler)
 
     def conclude(self, **_: Any) -> None:
         """Judge the run when no request is left: it is whole if each resource was looked at, or need not be."""

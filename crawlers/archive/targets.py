@@ -1,28 +1,36 @@
-"""Which files an archive looks at: what the current resources of a source link, each address once."""
+"""Which addresses an archive looks at, each once: those of files, and what else the metadata of datasets state."""
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
 from contextlib import closing
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import partial
+from html import unescape
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import urlsplit
 
 from w3lib.url import safe_url_string
 
+from crawlers.archive.links import leads_somewhere
 from crawlers.archive.services import service
-from crawlers.archive.stated import collect
 from crawlers.exceptions import ArgumentError
+from crawlers.fields import specs
+from crawlers.items import Dataset
 from crawlers.records.moment import moment
 from crawlers.safety.addresses import without_dots
 from crawlers.safety.redact import without_logins
+from crawlers.safety.resolver import no_host
 from crawlers.store.index import catch_up
 from crawlers.store.index.columns import ADDRESS
 from crawlers.store.index.database import connect
+from crawlers.store.index.documents import UNREADABLE, item
+from crawlers.store.index.documents import left_out as unread
 from crawlers.store.index.index import sources_in
+from crawlers.store.index.known import Held
 
 if TYPE_CHECKING:
     import sqlite3
@@ -31,6 +39,38 @@ if TYPE_CHECKING:
 
     from crawlers.items import Capture
 
+WHATS = ("resources", "pages", "documentation", "all")
+"""What an archive may look at."""
+MARK = "@"
+"""What the resource_id of a capture begins with whose address is no resource's: ``@page-1f2e3d4c``."""
+ANY = "address"
+"""The request_type of such a capture: whatever comes is kept, a page too."""
+
+_MENTIONED = "metadata"  # what an address is of that is no field's own
+_MOST = 10_000  # addresses of a dataset
+_STATED = re.compile(
+    r"https?://(?=[^\s/?#]*?\.\w|\[|localhost\b)"
+    r"(?:(?![,;]https?://)[^\s\"'<>\\^`{|}\x00-\x20“”„«»‹›。，、）】\u200b])++",
+    re.IGNORECASE,
+)
+_ENTITY = re.compile(r"&(?:amp|quot|apos|lt|gt|#\d{1,7}|#x[0-9a-f]{1,6});", re.IGNORECASE)  # each with its semicolon
+_AT_THE_END = ".,;:!?*_"  # of a sentence, or of Markdown
+_BRACKETS = {")": "(", "]": "["}
+_TABLE = "CREATE TEMP TABLE stated (place INTEGER PRIMARY KEY, dataset_id, resource_id, url, title)"
+_DOCUMENTS = """
+SELECT d.id, o.dataset_id, o.file, o.last_seen, o.metadata_source, o.metadata_url, o.metadata_modified, o.renamed_from
+FROM datasets d JOIN documents o ON o.source = d.source AND o.kind = 'dataset' AND o.dataset_id = d.dataset_id
+WHERE d.source = :of AND NOT d.withdrawn AND {chosen} AND d.id > :last ORDER BY d.id LIMIT :most
+"""
+_TOGETHER = """
+INSERT INTO targets SELECT json_group_array(json(subject)) FROM (
+    SELECT json_array(dataset_id, resource_id, url, title, NULL) AS subject, address(url, NULL) AS asked, place
+    FROM stated WHERE NOT EXISTS (
+        SELECT 1 FROM resources r WHERE r.source = :of AND r.dataset_id = stated.dataset_id AND r.url = stated.url
+        AND stated.resource_id GLOB :mentioned
+    ) ORDER BY place
+) GROUP BY asked ORDER BY min(place)
+"""
 RETRIES = 3
 """Runs in a row that ask for a failed file again; after that it is asked for each week."""
 WEEK = timedelta(days=7)
@@ -65,7 +105,6 @@ _NO_ADDRESS = (
     (re.compile(r"(?![A-Za-z][A-Za-z0-9+.-]*:)"), "it is a text"),
 )
 """How what is no address begins, and what is wrong with it."""
-_IN_NO_HOST = re.compile(r"%20|[^\w.-]")
 
 
 class Subject(NamedTuple):
@@ -91,7 +130,7 @@ class Choice:
         dataset: the id or the name of a dataset.
         publisher: the name of a publisher, in any case.
         formats: formats in upper case.
-        what: one of `crawlers.archive.stated.WHATS`.
+        what: one of `WHATS`.
     """
 
     source: str
@@ -162,7 +201,7 @@ def targets(
         db.create_function("address", 2, partial(_address, is_check=is_check), deterministic=True)
         db.execute(_TARGETS.format(chosen=choice.condition if choice.has_resources else "false"), choice.values)
         if choice.what != "resources":
-            yield from ([] for _ in collect(db, output / choice.source, choice, lost))
+            yield from ([] for _ in _collect(db, output / choice.source, choice, lost))
         last = 0
         while rows := db.execute(_SOME, (last, _PAGE)).fetchall():
             last = rows[-1]["rowid"]
@@ -223,7 +262,9 @@ class AddressError(ValueError):
 
 
 def requestable(url: str) -> str:
-    """Return an address as it is requested, as browsers read it: the one judge of what catalogues give.
+    """Return an address as it is requested, as browsers read it: the one judge of what catalogues and hosts give.
+
+    Redirects, which the downloader follows, are judged by `crawlers.safety.resolver.PossibleHosts`.
 
     Raises:
         AddressError: it can't be.
@@ -268,18 +309,10 @@ def _check_length(url: str) -> None:
 def _check_host(host: str) -> None:
     """
     Raises:
-        AddressError: no host can have that name: RFC 1123, and RFC 6761 of names that end in .invalid.
+        AddressError: no host can have that name, or has one that ends in .invalid: RFC 6761.
     """
-    try:
-        host = host if host.isascii() else host.encode("idna").decode("ascii")
-    except UnicodeError:
-        raise AddressError("the address is invalid (its host is a name that no host can have)") from None
-    odd = sorted(set(_IN_NO_HOST.findall(host))) if ":" not in host else []
-    if odd:
-        shown = " and ".join("a space" if one in (" ", "%20") else repr(one) for one in odd[:3])
-        raise AddressError(f"the address is invalid (its host has {shown} in it)")
-    if not all(0 < len(label) <= 63 for label in host.removesuffix(".").split(".")) or len(host) > 253:
-        raise AddressError("the address is invalid (its host has an empty part, or one that is too long)")
+    if wrong := no_host(host):
+        raise AddressError(f"the address is invalid (its host {wrong})")
     if host.removesuffix(".").endswith(".invalid"):
         raise AddressError("the address is invalid (no host has a name that ends in .invalid)")
 
@@ -307,3 +340,115 @@ def is_put_off(last: Capture | None, now: datetime) -> bool:
 def utc() -> datetime:
     """Return the time."""
     return datetime.now(UTC)
+
+
+# What else datasets state: pages, documentation, or any address at all
+
+
+def _collect(db: sqlite3.Connection, folder: Path, choice: Choice, lost: Callable[[str], None]) -> Iterator[None]:
+    """Add what the chosen datasets state to the table ``targets``; yield after each, so that others have their turn.
+
+    Args:
+        db: the index, with the function ``address``.
+        folder: the source's.
+        lost: called with a sentence for each document that can't be read, or has too many addresses.
+    """
+    db.execute(_TABLE)
+    query, last = _DOCUMENTS.format(chosen=choice.of_datasets), -1
+    while rows := db.execute(query, choice.values | {"last": last, "most": _PAGE}).fetchall():
+        last = rows[-1][0]
+        for row in rows:
+            held = Held(*row[1:])
+            try:
+                found = addresses(item(folder, held.dataset_id, held), choice.what)
+            except UNREADABLE as error:
+                lost(unread(folder, held, error))
+                continue
+            if len(found) == _MOST:
+                lost(f"{folder.name}: of {held.file}, only {_MOST:,} addresses are looked at.")
+            subjects = [(held.dataset_id, _subject(kind, url), url, title) for url, (kind, title) in found.items()]
+            db.executemany("INSERT INTO stated (dataset_id, resource_id, url, title) VALUES (?, ?, ?, ?)", subjects)
+            yield
+    db.execute(_TOGETHER, choice.values | {"mentioned": f"{MARK}{_MENTIONED}-*"})
+
+
+def _subject(kind: str, url: str) -> str:
+    return f"{MARK}{kind}-{hashlib.sha256(url.encode('utf-8', 'surrogatepass')).hexdigest()[:12]}"
+
+
+def addresses(dataset: Dataset, what: str) -> dict[str, tuple[str, str | None]]:
+    """Return the addresses that a dataset's metadata state: of each, what it is of, and a title.
+
+    Args:
+        what: pages, documentation or all; those of resources' files are among all.
+
+    >>> from crawlers.items import Dataset
+    >>> about = Dataset(source="x", id="1", title="Wells", landing_page="https://a.org/1")
+    >>> about.documentation, about.document = ["https://a.org/doc"], {"notes": "See (https://b.org/x_(y)), or ftp://c."}
+    >>> addresses(about, "pages")
+    {'https://a.org/1': ('page', 'Wells')}
+    >>> [*addresses(about, "all")]
+    ['https://a.org/1', 'https://a.org/doc', 'https://b.org/x_(y)']
+    >>> html = '&lt;a href=&quot;https://c.org?a=1&amp;b&quot;&gt; “http://localhost:1/f”'
+    >>> about.document = [html, "https://d.org,https://e.org; http://thing", "见https://g.org/x。 https://[::1]/\u200b"]
+    >>> " ".join(list(addresses(about, "all"))[2:])
+    'https://c.org?a=1&b http://localhost:1/f https://d.org https://e.org https://g.org/x https://[::1]/'
+    >>> addresses(Dataset(source="x", id="1", document={"landingPage": "www.a.org/1"}), "pages")
+    {'www.a.org/1': ('page', None)}
+    """
+    documented = [*dataset.documentation, *(url for one in dataset.resources for url in one.documentation)]
+    listed = [("page", _page(dataset), dataset.title)] if what in ("pages", "all") else []
+    listed += [("documentation", url, None) for url in documented] if what in ("documentation", "all") else []
+    listed += [(_MENTIONED, url, None) for url in _in_text(dataset.document)] if what == "all" else []
+    found: dict[str, tuple[str, str | None]] = {}
+    for kind, url, title in listed:
+        if url and len(found) < _MOST:
+            found.setdefault(url, (kind, title))
+    return found
+
+
+def _page(dataset: Dataset) -> str | None:
+    """Return the address of a dataset's page, or what its record gives in place of one, which the judge refuses."""
+    record = dataset.document if isinstance(dataset.document, dict) else {}
+    given = (record.get(name) for name in specs(Dataset)["landing_page"].names("data_json"))
+    return dataset.landing_page or next((text for text in given if isinstance(text, str)), None)
+
+
+def _in_text(value: Any) -> Iterator[str]:
+    """Yield the addresses in the texts of a document, but for those that only name a term of a vocabulary.
+
+    >>> [len(url) for url in _in_text(["https://a.org/" + "x" * 9_000])]
+    [8001]
+    """
+    if isinstance(value, bytes):
+        value = _unescaped(value.decode("utf-8", "replace"))
+    if isinstance(value, str):
+        for match in _STATED.finditer(_unescaped(value)):  # a text of JSON or XML may be HTML
+            url = _without_sentence(match[0][: ADDRESS + 1])  # the judge of addresses refuses longer ones
+            if leads_somewhere(url):
+                yield url
+    elif isinstance(value, list | dict):
+        for one in value.values() if isinstance(value, dict) else value:
+            yield from _in_text(one)
+
+
+def _unescaped(text: str) -> str:
+    """
+    >>> _unescaped("?a=1&amp;b=2&copy=3")
+    '?a=1&b=2&copy=3'
+    """
+    return _ENTITY.sub(lambda entity: unescape(entity[0]), text) if "&" in text else text
+
+
+def _without_sentence(url: str) -> str:
+    """Return an address without what belongs to the sentence that it stands in.
+
+    >>> _without_sentence("https://a.org/x)."), _without_sentence("https://a.org/x_(y)")
+    ('https://a.org/x', 'https://a.org/x_(y)')
+    """
+    end, unopened = len(url), {close: url.count(close) - url.count(begin) for close, begin in _BRACKETS.items()}
+    while (last := url[end - 1]) in _AT_THE_END or unopened.get(last, 0) > 0:
+        end -= 1
+        if last in unopened:
+            unopened[last] -= 1
+    return url[:end]

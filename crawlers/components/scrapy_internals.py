@@ -76,6 +76,12 @@ def requests_in_progress(crawler: Crawler) -> set[Request]:
     return crawler.engine._slot.inprogress  # type: ignore[union-attr]  # noqa: SLF001
 
 
+def has_others(crawler: Crawler, apart: int) -> bool:
+    """Return whether requests wait or are worked on, apart from some that are worked on."""
+    slot = crawler.engine._slot if crawler.engine else None  # noqa: SLF001
+    return slot is not None and (len(slot.inprogress) > apart or slot.scheduler.has_pending_requests())
+
+
 def process_queue(crawler: Crawler, slot: Slot) -> None:
     """Let the downloader send what waits in a slot, as far as the slot's delay allows."""
     crawler.engine.downloader._process_queue(slot)  # noqa: SLF001

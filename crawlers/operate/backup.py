@@ -21,7 +21,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
-from crawlers.archive.blobs import key, open_blobs
+from crawlers.archive.blobs import key
+from crawlers.archive.store import open_blobs
 from crawlers.exceptions import BackupError, OutputError, SourcesError
 from crawlers.operate.harvest.job import Ledger
 from crawlers.s3.address import is_address

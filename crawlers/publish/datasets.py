@@ -1,4 +1,4 @@
-"""The target datasets: datasets of any kind of catalogue as packages of a CKAN portal, as ckanext-harvest has them."""
+"""The target datasets: datasets of any kind of catalogue as packages of a CKAN portal."""
 
 from __future__ import annotations
 
@@ -7,8 +7,7 @@ import json
 import re
 from contextlib import closing
 from functools import cache
-from typing import TYPE_CHECKING, Any
-from uuid import NAMESPACE_URL, uuid5
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from crawlers.exceptions import AnswerError, PublishError
 from crawlers.publish.operations import Change, Field, PackageCreate, PackageRetire, sync
@@ -50,21 +49,36 @@ def extra_names() -> dict[str, str]:
     return {fact: str(name) for fact, name in toml_table(__package__, "packages.toml").items()}
 
 
-def origin(source: str, dataset_id: str, sha256: str) -> dict[str, str]:
-    """Return the extras that say where a package comes from, as ckanext-harvest and ckanext-dcat mean them.
+_SOURCE = "crawl_source"
+"""The extra with the name of the source here. ``harvest_source_id`` had it once."""
+_CLAIMED_ONCE = ("harvest_source_id", "harvest_source_title", "harvest_object_id")
 
-    ``guid`` is what the source knows the dataset by, and ``harvest_object_id`` one state of its record: in
-    ckanext-harvest, a row of the table harvest_object, which has another UUID each time that a record is imported.
+
+class HarvestSource(NamedTuple):
+    """A harvest source of the portal: in ckanext-harvest, a package of the type harvest.
 
     Args:
-        sha256: of the record.
-
-    >>> origin("bern", "https://example.org/d/1", "ab" * 32)["harvest_object_id"]
-    '78fe3d02-a750-5525-8f06-28847538cfcb'
+        id: of this package, which is that of its row in the table harvest_source.
     """
-    state = str(uuid5(NAMESPACE_URL, json.dumps((source, dataset_id, sha256))))
-    titled = {"harvest_source_id": source, "harvest_source_title": source, "harvest_object_id": state}
-    return titled | {"guid": _guid(dataset_id)}
+
+    id: str
+    title: str
+
+
+def origin(source: str, dataset_id: str, harvest_source: HarvestSource | None = None) -> dict[str, str]:
+    """Return the extras that say where a package comes from.
+
+    ``guid`` is what the source knows the dataset by, as in ckanext-harvest and ckanext-dcat. ``harvest_source_id``
+    and ``harvest_source_title`` are those of a harvest source of the portal, whose page lists the package by them.
+    ``harvest_object_id`` names a row of the table harvest_object, which only a harvest inside the portal makes current.
+
+    >>> origin("bern", "https://example.org/d/1")
+    {'crawl_source': 'bern', 'guid': 'https://example.org/d/1'}
+    """
+    own = {_SOURCE: source, "guid": _guid(dataset_id)}
+    if harvest_source is None:
+        return own
+    return own | {"harvest_source_id": harvest_source.id, "harvest_source_title": harvest_source.title}
 
 
 def _guid(dataset_id: str) -> str:
@@ -94,13 +108,15 @@ def _plain(value: Any) -> Any:
     return {name: _plain(one) for name, one in value.items()} if isinstance(value, dict) else value
 
 
-def package(dataset: Dataset, organization: str, renamed: Mapping[str, str], sha256: str = "") -> Package:
+def package(
+    dataset: Dataset, organization: str, renamed: Mapping[str, str], harvest_source: HarvestSource | None = None
+) -> Package:
     """Return the package that a dataset is to have.
 
     Args:
         organization: the name or id of the organisation that owns it.
         renamed: fields of the portal's schema by the facts that go into them instead of into extras.
-        sha256: of the dataset's record.
+        harvest_source: that of the portal which the package is to be listed under.
 
     Returns:
         ``fields`` and ``extras`` by name, ``tags`` as names, and ``resources``; what is not known is in none of them.
@@ -110,7 +126,7 @@ def package(dataset: Dataset, organization: str, renamed: Mapping[str, str], sha
     fields = _fields(dataset) | {renamed[fact]: _flat(value) for fact, value in known.items() if fact in renamed}
     made = {
         "fields": {"owner_org": organization, **fields},
-        "extras": extras | origin(dataset.source, dataset.id, sha256),
+        "extras": extras | origin(dataset.source, dataset.id, harvest_source),
         "tags": tags(dataset.keywords),
         "resources": [_resource(one) for one in dataset.resources],
     }
@@ -206,7 +222,7 @@ def _text(value: Any) -> str:
 _PAGE = 50  # datasets, whose packages are asked for in one search
 _LONGEST = 3_000  # characters of their ids, in an address
 _DOCUMENTS = """
-SELECT status, sha256, dataset_id, file, last_seen, metadata_source, metadata_url, metadata_modified, renamed_from
+SELECT status, dataset_id, file, last_seen, metadata_source, metadata_url, metadata_modified, renamed_from
 FROM documents
 WHERE source = ? AND kind = 'dataset' AND dataset_id > ? ORDER BY dataset_id LIMIT ?
 """
@@ -227,16 +243,25 @@ class Datasets:
 
     Args:
         fields: a JSON object: fields of the portal's schema by the facts that go into them instead of into extras.
+        harvest_source: the portal's harvest source that the packages are to be listed under: its id, name or address.
         max_deleted: how many of the source's packages may be deleted at once, in percent.
     """
 
     def __init__(
-        self, output: Path, source: str, *, organization: str, fields: str = "{}", max_deleted: int = 50
+        self,
+        output: Path,
+        source: str,
+        *,
+        organization: str,
+        fields: str = "{}",
+        harvest_source: str | None = None,
+        max_deleted: int = 50,
     ) -> None:
         self.output = output
         self.source = source
         self.organization = organization
         self.renamed: dict[str, str] = json.loads(fields)
+        self.harvest_source = harvest_source
         self.max_deleted = max_deleted
         self.title = f"datasets of {source}"
 
@@ -244,19 +269,21 @@ class Datasets:
         """Yield a change for each dataset.
 
         Raises:
-            AnswerError: the portal's packages can't be read, it has no such organization, or too much is withdrawn.
+            AnswerError: the portal's packages can't be read, it has no such organization or harvest source, or too
+                much is withdrawn.
         """
         there = deleted = 0
         owner = (await portal.read("organization_show", {"id": self.organization}) or {}).get("id")
         if not isinstance(owner, str):
             message = f"the portal has no organization {self.organization!r}, which is to own the packages"
             raise AnswerError("refused", message)
+        listed_under = await _harvest_source(portal, self.harvest_source) if self.harvest_source else None
         schema = await portal.schema("dataset")
         declared = {fact: name for fact, name in extra_names().items() if name in schema}
         self.renamed = declared | self.renamed
         for held in self._documents():
-            packages = await self._packages(portal, [one.dataset_id for *_, one in held])
-            found = [self._change(*one, packages.get(_guid(one[-1].dataset_id)), owner) for one in held]
+            packages = await self._packages(portal, [one.dataset_id for _, one in held])
+            found = [self._change(*one, packages.get(_guid(one[1].dataset_id)), owner, listed_under) for one in held]
             there += len(packages)
             deleted += sum(one is not None and one.operation == PackageRetire.name for one in found)
             yield [one for one in found if one]
@@ -265,26 +292,26 @@ class Datasets:
             message = f"{share}: nothing is published. If they are gone indeed, add --max-deleted 100"
             raise AnswerError("shrink", message)
 
-    def _documents(self) -> Iterator[list[tuple[str, str, Held]]]:
-        """Yield the status, the SHA-256 and what is known of some documents at a time."""
+    def _documents(self) -> Iterator[list[tuple[str, Held]]]:
+        """Yield the status and what is known of some documents at a time."""
         last = ""
         with closing(connect(self.output)) as db:
             while rows := db.execute(_DOCUMENTS, (self.source, last, _PAGE)).fetchall():
                 last = rows[-1]["dataset_id"]
                 length = 0
-                some: list[tuple[str, str, Held]] = []
+                some: list[tuple[str, Held]] = []
                 for row in rows:
                     length += len(row["dataset_id"])
                     if some and length > _LONGEST:
                         yield some
                         some, length = [], len(row["dataset_id"])
-                    some.append((row["status"], row["sha256"] or "", Held(*row[2:])))
+                    some.append((row["status"], Held(*row[1:])))
                 yield some
 
     async def _packages(self, portal: Portal, ids: list[str]) -> dict[str, Record]:
         """Return the packages of some datasets, by their guid."""
-        among = " OR ".join('"{}"'.format(re.sub(r'(["\\])', r"\\\1", _guid(one))) for one in ids)
-        query = f'harvest_source_id:"{self.source}" AND guid:({among})'
+        among, source = " OR ".join(_quoted(_guid(one)) for one in ids), _quoted(self.source)
+        query = f"({_SOURCE}:{source} OR harvest_source_id:{source}) AND guid:({among})"
         asked = {"fq": query, "sort": "id asc", "rows": 2 * len(ids), "include_private": "true"}
         found: list[Any] = []
         for _ in ids:  # a portal may give fewer rows at once than it is asked for
@@ -299,11 +326,17 @@ class Datasets:
         for one in reversed(found):
             if isinstance(one, dict) and isinstance(one.get("id"), str):
                 known = extras(one)
-                if known.get("harvest_source_id") == self.source and isinstance(known.get("guid"), str):
+                if self._is_own(known) and isinstance(known.get("guid"), str):
                     packages[known["guid"]] = one
         return packages
 
-    def _change(self, status: str, sha256: str, held: Held, record: Record | None, owner: str) -> Change | None:
+    def _is_own(self, known: Record) -> bool:
+        """Return whether a package is of this source, by its extras; those of earlier versions count."""
+        return self.source == known.get(_SOURCE, known.get("harvest_source_id"))
+
+    def _change(
+        self, status: str, held: Held, record: Record | None, owner: str, listed_under: HarvestSource | None
+    ) -> Change | None:
         """Return what is to be done for a dataset; ``None`` for one that is neither here nor there."""
         if status == "withdrawn":
             if record is None:
@@ -320,8 +353,36 @@ class Datasets:
             return Change(
                 operation=PackageCreate.action, subject=held.dataset_id, title=held.dataset_id, problem=problem
             )
-        wanted = package(dataset, owner, self.renamed, sha256)
-        return sync(record, wanted) if record else _new(dataset, created(dataset, wanted))
+        wanted = package(dataset, owner, self.renamed, listed_under)
+        if record is None:
+            return _new(dataset, created(dataset, wanted))
+        if extras(record).get("harvest_source_id") == self.source:
+            wanted["extras"] = dict.fromkeys(_CLAIMED_ONCE) | wanted["extras"]
+        return sync(record, wanted)
+
+
+async def _harvest_source(portal: Portal, meant: str) -> HarvestSource:
+    """Return the portal's harvest source of an id, name or address.
+
+    Raises:
+        AnswerError: there is none, or several have the address.
+    """
+    among = " OR ".join(f"{field}:{_quoted(meant)}" for field in ("id", "name", "url"))
+    answer = await portal.read("package_search", {"fq": f"dataset_type:harvest AND ({among})", "rows": 100}) or {}
+    listed: Any = answer.get("results")
+    there = [one for one in listed if isinstance(one, dict)] if isinstance(listed, list) else []
+    found = [one for one in there if one.get("type") == "harvest" and isinstance(one.get("id"), str)]
+    found = [one for one in found if meant in (one["id"], one.get("name"), one.get("url"))]
+    if len(found) != 1:
+        lacks = f"no harvest source has the id, name or address {meant!r}: see {portal.url}/harvest, or leave it out"
+        many = f"{len(found)} harvest sources have the address {meant!r}: give the name of the one that is meant"
+        raise AnswerError("refused", many if found else lacks)
+    return HarvestSource(found[0]["id"], str(found[0].get("title") or found[0].get("name")))
+
+
+def _quoted(text: str) -> str:
+    """Return a text as a phrase of a search."""
+    return '"{}"'.format(re.sub(r'(["\\])', r"\\\1", text))
 
 
 def _new(dataset: Dataset, body: Record) -> Change:

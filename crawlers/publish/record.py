@@ -88,12 +88,14 @@ def with_extras(record: Mapping[str, Any], changed: Mapping[str, Any]) -> list[R
     CKAN's package_patch replaces the list as a whole.
 
     Args:
-        changed: texts by key.
+        changed: texts by key; ``None`` takes the extra away.
 
-    >>> with_extras({"extras": [{"key": "zone", "value": "north"}, {"key": "stars", "value": "1"}]}, {"stars": "2"})
-    [{'key': 'zone', 'value': 'north'}, {'key': 'stars', 'value': '2'}]
+    >>> record = {"extras": [{"key": "zone", "value": "north"}, {"key": "stars", "value": "1"}]}
+    >>> with_extras(record, {"zone": None, "stars": "2"})
+    [{'key': 'stars', 'value': '2'}]
     """
-    return [{"key": key, "value": value} for key, value in {**extras(record), **changed}.items()]
+    gone = {key for key, value in changed.items() if value is None}
+    return [{"key": key, "value": value} for key, value in {**extras(record), **changed}.items() if key not in gone]
 
 
 def differences(first: Record | None, second: Record | None) -> list[str]:

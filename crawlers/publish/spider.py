@@ -74,6 +74,7 @@ class PublishSpider(CatalogueSpider):
         "since": Argument(help="The first day of the time series that is published.", parse=_day),
         "organization": Argument(help="The organisation that owns the packages of datasets.", parse=arguments.text),
         "fields": Argument(help="Fields of the portal's schema by facts of datasets, as JSON.", parse=arguments.text),
+        "harvest_source": Argument(help="The portal's harvest source that lists the packages.", parse=arguments.text),
         "max_deleted": Argument(help="The part of a source's packages that may be deleted, in %.", parse=_percent),
         "rollback": Argument(help="Undo this run instead."),
         "dry_run": Argument(help="yes: only make the plan.", parse=arguments.choice("yes", "no"), default="no"),

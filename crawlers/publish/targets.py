@@ -260,7 +260,7 @@ TARGETS = {
         having="SELECT DISTINCT source FROM documents WHERE kind = 'dataset' ORDER BY source",
         lacks="{} has no datasets.",
         none="None has: crawl one first.",
-        options=("organization", "fields", "max_deleted"),
+        options=("organization", "fields", "harvest_source", "max_deleted"),
     ),
     "timeseries": Offer(
         Series,

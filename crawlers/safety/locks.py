@@ -74,6 +74,8 @@ def _is_file(descriptor: Path, file: os.stat_result) -> bool:
 def take(path: Path, *, tries: int = 5) -> int | None:
     """Return the descriptor of a lock file that is ours until it is closed; ``None`` when it is another's.
 
+    Who has it sees by the time of the file that it is wanted.
+
     Args:
         tries: how often it is tried, every 10 ms.
 
@@ -88,6 +90,7 @@ def take(path: Path, *, tries: int = 5) -> int | None:
             if _is_at(path, descriptor):
                 return descriptor
         except BlockingIOError:
+            os.utime(descriptor)
             time.sleep(_PAUSE if left else 0)
         except OSError:
             os.close(descriptor)

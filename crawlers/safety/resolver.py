@@ -7,7 +7,9 @@ crawl runs in. What is checked is the address that is connected to: no name and 
 from __future__ import annotations
 
 import logging
+import re
 import socket
+from functools import lru_cache
 from ipaddress import ip_address, ip_network
 from typing import TYPE_CHECKING, Any, Self
 from urllib.parse import urlsplit
@@ -36,6 +38,7 @@ Host = tuple[str, int | None]
 
 IPV4: Any = (IPv4Address,)
 _PORTS = {"http": 80, "https": 443}
+_IN_NO_HOST = re.compile(r"%20|[^\w.-]")
 _NEVER = (ip_network("2002::/16"), ip_network("fec0::/10"))  # 6to4 wraps any IPv4 address; site-local
 
 
@@ -197,6 +200,41 @@ class _Checked:
 
 def is_named(named: set[Host], host: str, port: int) -> bool:
     return (host, port) in named or (host, None) in named
+
+
+@lru_cache(maxsize=4096)
+def no_host(name: str) -> str | None:
+    """Return why no host can have a name, in words that follow "its host": RFC 1123; ``None`` if one can.
+
+    >>> no_host("a b.org"), no_host("a" * 64 + ".org"), no_host("m\u00fcnchen.de"), no_host("::1")
+    ('has a space in it', 'has an empty part, or one that is too long', None, None)
+    """
+    try:
+        name = name if name.isascii() else name.encode("idna").decode("ascii")
+    except UnicodeError:
+        return "is a name that no host can have"
+    if odd := sorted(set(_IN_NO_HOST.findall(name))) if ":" not in name else []:
+        return f"has {' and '.join('a space' if one in (' ', '%20') else repr(one) for one in odd[:3])} in it"
+    labels = name.removesuffix(".").split(".")
+    is_possible = len(name) <= 253 and all(0 < len(label) <= 63 for label in labels)
+    return None if is_possible else "has an empty part, or one that is too long"
+
+
+class ImpossibleHostError(AnswerError, IgnoreRequest):
+    """No host can have the name in an address; raised by `PossibleHosts`."""
+
+
+class PossibleHosts:
+    """The downloader middleware that asks for no name that no host can have: a resolver takes a minute for some."""
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> Self:  # noqa: ARG003
+        return cls()
+
+    def process_request(self, request: Request) -> None:
+        host = urlparse_cached(request).hostname
+        if host and (wrong := no_host(host)):
+            raise ImpossibleHostError("dns", f"the host name can't be resolved: it {wrong}")
 
 
 class PublicOnly:

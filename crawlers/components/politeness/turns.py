@@ -1,8 +1,9 @@
-"""Turns at hosts: a crawl of many asks none that another crawl of this machine is asking."""
+"""Turns at hosts: a crawl asks none that another crawl of this machine is asking."""
 
 from __future__ import annotations
 
 import logging
+import os
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 TURN = 300.0
-"""Seconds after which a host is left to others, who may wait for it."""
+"""Seconds after which a host is left to others who wait for it."""
 _REST = 2.0  # seconds that they have to take it; a harvest looks every half second
 _LOOK = 0.5  # seconds between looks at which hosts are asked no more
 _named = lru_cache(maxsize=4096)(addresses.host)  # hosts are few, and asked about at each look at a slot
@@ -38,20 +39,23 @@ class Turn:
         descriptor: of its lock.
         slot: the downloader's, in which the requests wait.
         since: when it was taken.
+        touched: when the lock's file was; a crawl that waits for it touches it.
     """
 
     descriptor: int
     slot: Slot
     since: float
+    touched: int
 
 
 class Turns:
     """The hosts that this crawl may ask now, by the locks that harvests take for the crawls of single portals.
 
-    A host is given back when no request to it is left, and after `TURN` seconds. A crawl of one portal has the lock
-    from its harvest, so it takes none here; nor does any crawl where the locks can't be made.
+    A host is given back when no request to it is left, and after `TURN` seconds if another crawl waits for it; the
+    system gives back those of a crawl that is killed. A crawl of one portal that a harvest has started has the lock
+    from that. Where the locks can't be made, no crawl waits.
 
-    Settings: JOBS_DIR, which has the locks.
+    Settings: JOBS_DIR, which has the locks; HOST_TURNS, which harvests set to False for the crawls of single portals.
 
     Args:
         tell: is told why a host waits, and ``None`` when it does no more.
@@ -62,7 +66,8 @@ class Turns:
 
     def __init__(self, crawler: Crawler, tell: Callable[[str, str | None], None]) -> None:
         self.folder = Path(crawler.settings.get("JOBS_DIR") or "jobs")
-        self.is_needed = getattr(crawler.spider, "crosses_hosts", False)
+        is_crawl = hasattr(crawler.spider, "crosses_hosts")  # no other command of Scrapy's
+        self.is_needed = is_crawl and crawler.settings.getbool("HOST_TURNS", True)
         self.held: dict[str, Turn] = {}
         self.left: dict[str, float] = {}
         self.waiting: set[str] = set()
@@ -85,23 +90,39 @@ class Turns:
             return True
         key = slot.queue[0][0].meta["download_slot"]
         parts = [urlparse_cached(request) for request, _ in slot.queue]
-        hosts = {_named(f"{one.scheme}://{one.netloc}") for one in parts}
-        is_ours = not [host for host in hosts if not self._take(host, slot)]
-        if is_ours and key in self.waiting:
-            self.waiting.remove(key)
-            self.tell(key, None)
-        elif not is_ours and key not in self.waiting:
+        hosts = sorted({_named(f"{one.scheme}://{one.netloc}") for one in parts})
+        lacking = next((host for host in hosts if not self._take(host, slot)), None)
+        if lacking is None:
+            if key in self.waiting:
+                self.waiting.remove(key)
+                self.tell(key, None)
+            return True
+        is_ours = lacking in self.held or lacking in self.left
+        if not slot.transferring:
+            self._let_go(slot)
+        if key not in self.waiting and not is_ours:
             self.waiting.add(key)
             self.tell(key, f"waits for its turn at {key}: another crawl of this machine asks it")
             logger.info("%s waits for its turn: another crawl of this machine asks it", key)
-        return is_ours
+        return False
+
+    def _let_go(self, slot: Slot) -> None:
+        """Give back the hosts of a slot that lacks one: two crawls that have one each would wait for each other."""
+        for host in [host for host, turn in self.held.items() if turn.slot is slot]:
+            if self._is_over(self.held[host]):
+                self.left[host] = self.clock()
+            self._give_back(host)
+
+    def _is_over(self, turn: Turn) -> bool:
+        return self.clock() - turn.since >= TURN and os.fstat(turn.descriptor).st_mtime_ns != turn.touched
 
     def _take(self, host: str, slot: Slot) -> bool:
         turn = self.held.get(host)
         if turn is not None:
-            return self.clock() - turn.since < TURN
+            return not self._is_over(turn)
         if self.clock() - self.left.get(host, -_REST) < _REST:
             return False
+        self.left.pop(host, None)
         try:
             descriptor = locks.take(locks.of_host(self.folder, host), tries=1)
         except OSError as error:
@@ -110,19 +131,18 @@ class Turns:
             return True
         if descriptor is None:
             return False
-        self.held[host] = Turn(descriptor, slot, self.clock())
+        self.held[host] = Turn(descriptor, slot, self.clock(), os.fstat(descriptor).st_mtime_ns)
         return True
 
     def look(self) -> None:
         """Give back the hosts that are asked no more, and those whose turn has ended."""
         now = self.clock()
         for host, turn in list(self.held.items()):
-            is_over = now - turn.since >= TURN and not turn.slot.transferring
+            is_over = self._is_over(turn) and not turn.slot.transferring
             if is_over or not turn.slot.active:
                 self._give_back(host)
             if is_over:
                 self.left[host] = now
-        self.left = {host: when for host, when in self.left.items() if now - when < _REST}
 
     def _give_back(self, host: str) -> None:
         locks.give_back(locks.of_host(self.folder, host), self.held.pop(host).descriptor)

@@ -52,17 +52,13 @@ WHERE source = ? AND kind = 'dataset' AND dataset_id = ?
 _TITLE = "SELECT title FROM datasets WHERE source = ? AND dataset_id = ?"
 
 
-def bag(holdings: Holdings, names: list[str], opts: argparse.Namespace) -> int:
-    """Write the bag of some datasets, or of each; return the exit code.
+def write(holdings: Holdings, names: list[str], opts: argparse.Namespace) -> int:
+    """Write one bag of some datasets; return the exit code.
 
     Raises:
         ArchiveError: there is no such dataset, or the file can't be written.
         DamagedError: a file in the store is damaged.
     """
-    if opts.each or opts.to:
-        from crawlers.operate.archive.collection import collect  # noqa: PLC0415 -- one bag needs no pages
-
-        return collect(holdings, names, opts)
     if not names or opts.output is None:
         example = "-o x.zip, or - for standard output" if names else "scrapy archive bag DATASET -o x.zip"
         raise ArchiveError(f"Name {'the file to write' if names else 'a dataset'}: {example}.")

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import urlsplit
 
 from crawlers.exceptions import ArchiveError, DamagedError
-from crawlers.operate.archive.bag import GAP, pack
+from crawlers.operate.archive.bag import GAP, pack, write
 from crawlers.operate.archive.holdings import ARCHIVE_OF
 from crawlers.operate.console import print_error
 from crawlers.operate.jinja import templates
@@ -63,14 +63,16 @@ class Shown(NamedTuple):
     gaps: int
 
 
-def collect(holdings: Holdings, names: list[str], opts: argparse.Namespace) -> int:
-    """Write the bag of each dataset of some archives, or of all; return the exit code.
+def bag(holdings: Holdings, names: list[str], opts: argparse.Namespace) -> int:
+    """Write the bag of some datasets, or with ``--each`` one of each dataset; return the exit code.
 
     Raises:
-        ArchiveError: an option is missing, or there is no such archive.
-        ExportError: the place can't be written into.
+        ArchiveError: an option is missing, there is no such dataset or archive, or the place can't be written into.
         OutputError: the place is neither a folder nor the address of a bucket.
+        DamagedError: a file in the store is damaged.
     """
+    if not (opts.each or opts.to):
+        return write(holdings, names, opts)
     if not (opts.each and opts.to) or opts.to == "-" or opts.output:
         raise ArchiveError("scrapy archive bag takes -o FILE for one bag, or --each --to FOLDER for one per dataset.")
     place = place_of(opts.to, "--to", holdings.settings["SPOOL_DIR"])

@@ -127,7 +127,7 @@ class Holdings:
         Raises:
             OutputError: it can't be opened.
         """
-        from crawlers.archive.blobs import open_blobs  # noqa: PLC0415 -- `status` needs no store
+        from crawlers.archive.store import open_blobs  # noqa: PLC0415 -- `status` needs no store
 
         return open_blobs(self.settings)
 

@@ -17,7 +17,7 @@ class Command(ProjectCommand):
         "get": Verb(f"{_IN}.retrieval:get", ("at", "output", "force"), 1, 1),
         "verify": Verb(f"{_IN}.verification:verify", ("sample",), 0, 1),
         "prune": Verb(f"{_IN}.pruning:prune", ("yes",), 0, 0),
-        "bag": Verb(f"{_IN}.bag:bag", ("output", "force", "each", "to")),
+        "bag": Verb(f"{_IN}.collection:bag", ("output", "force", "each", "to")),
         "warc": Verb(f"{_IN}.warc:warc", ("output", "force")),
     }
 

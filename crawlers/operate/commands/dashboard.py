@@ -40,7 +40,7 @@ class Command(StrictCommand):
         parser.add_argument("--open", action="store_true", help="open it in a browser")
 
     def run(self, args: list[str], opts: argparse.Namespace) -> None:
-        from crawlers.archive.blobs import open_blobs
+        from crawlers.archive.store import open_blobs
         from crawlers.operate import dashboard
         from crawlers.operate.dashboard.login import Project
         from crawlers.operate.dashboard.server import Server

@@ -44,6 +44,8 @@ class Command(StrictCommand):
         parser.add_argument("--since", metavar="DAY", help=first)
         owner = "datasets: the organization that owns the packages (default: as sources.toml says)"
         parser.add_argument("--organization", metavar="NAME", help=owner)
+        listed = "datasets: the portal's harvest source that lists the packages, by id, name or address (default: none)"
+        parser.add_argument("--harvest-source", metavar="SOURCE", help=listed)
         most = "datasets: delete nothing if more of the source's packages would be deleted (default 50)"
         parser.add_argument("--max-deleted", metavar="PERCENT", help=most)
         parser.add_argument("--rollback", metavar="RUN", help="undo a publish, by the name of its run")

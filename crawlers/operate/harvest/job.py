@@ -23,7 +23,7 @@ from crawlers.safety.locks import is_crawled, is_held, of_host, take
 from crawlers.store.runs import at_work, content
 
 _OWN = (
-    *("OUTPUT_DIR", "OUTPUT_STORE", "OUTPUT_MIRROR", "JOBDIR", "JOBS_DIR", "LOGS_DIR"),
+    *("OUTPUT_DIR", "OUTPUT_STORE", "OUTPUT_MIRROR", "JOBDIR", "JOBS_DIR", "LOGS_DIR", "HOST_TURNS"),
     *("LOG_FILE", "SOURCES_FILE", "SCRAPYD_NODES"),
 )
 MANY = frozenset({"archives"})
@@ -106,6 +106,7 @@ def job(source: Source, spider: Any, *, output: Path, jobs: Path, settings: Mapp
             **{name: value for name, value in settings.items() if name not in _OWN},
             "OUTPUT_DIR": str(output.resolve()),
             "JOBS_DIR": str(jobs.resolve()),
+            **({} if spider.crosses_hosts else {"HOST_TURNS": "False"}),  # the harvest has the lock: `Claim`
             **({"OUTPUT_STORE": store} if store else {}),
             "JOBDIR": str(jobdir(jobs, source.name).resolve()),
         },

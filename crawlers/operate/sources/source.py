@@ -55,7 +55,8 @@ class Source:
         archive: whether a harvest archives its files, too, after its crawl.
         review: whether it was approved; ``--all`` and ``--due`` take no other, and a refused one is never harvested.
         review_comment: why.
-        publish: how `scrapy publish datasets` makes packages of its datasets: ``organization``, and as JSON ``fields``.
+        publish: how `scrapy publish datasets` makes packages of its datasets: ``organization``, ``harvest_source``, and
+            as JSON ``fields``.
     """
 
     name: str
@@ -168,14 +169,15 @@ def _curation(read: Mapping[str, Any], given: Mapping[str, str]) -> dict[str, st
 def _publish(table: Table | None) -> dict[str, str]:
     if table is None:
         return {}
-    organization, fields = table.text("organization"), table.table("fields")
+    found = {name: table.text(name) for name in ("organization", "harvest_source")}
+    fields = table.table("fields")
     renamed = texts(fields.left, fields.path) if fields else {}
     for name in renamed:
         if name not in extra_names():
             known, meant = ", ".join(extra_names()), hint(name, extra_names())
             raise RulesError(f"{table.name('fields')}: there is no {name[:100]}.{meant} There are: {known}.")
     table.end()
-    found = {"organization": organization, "fields": json.dumps(renamed) if renamed else None}
+    found["fields"] = json.dumps(renamed) if renamed else None
     return {name: value for name, value in found.items() if value is not None}
 
 

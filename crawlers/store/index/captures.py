@@ -46,6 +46,12 @@ _INSERT = f"""
 INSERT OR REPLACE INTO captures ({", ".join(FIELDS)}, host, is_last) VALUES ({", ".join("?" * len(FIELDS))}, ?, 1)
 """  # noqa: S608  # the names are the dataclass's
 _LAST = f"SELECT {', '.join(FIELDS)} FROM captures WHERE {_KEY} AND is_last"  # noqa: S608
+_LAST_OF_ADDRESS = f"""
+SELECT {", ".join(FIELDS)} FROM captures WHERE source = ? AND dataset_id = ? AND url = ? AND is_last
+ORDER BY time DESC LIMIT 1
+"""  # noqa: S608
+_MADE_ID = re.compile(r"(?:[0-9a-f]{24}|[0-9a-f]{32})(?:-[0-9]+)?")
+"""An id that was made of a resource's address and title: another one now where the address had a login."""
 _COUNTS = "SELECT state, count(*) FROM captures WHERE source = ? AND run = ? GROUP BY state"
 _HAS_BLOB = """
 SELECT 1 FROM captures WHERE sha256 = ?1 AND source = ?2
@@ -80,13 +86,18 @@ class Captures:
         self._blobs.add(line["sha256"])
 
     def last(self, dataset_id: str, resource_id: str, url: str) -> Capture | None:
-        """Return the last capture of a resource's file; ``None`` if it was never looked at."""
+        """Return the last capture of a resource's file; ``None`` if it was never looked at.
+
+        A resource without an id of its own is found by the dataset and the address, too.
+        """
         key = dataset_id, resource_id, url
         found = self._by_key.get(key)
         if found is not None:
             return Capture(**found)
         if key not in self._read:  # a look needs it again and again until it is written
             rows = self.database.rows(_LAST, (self.source, *key))
+            if not rows and _MADE_ID.fullmatch(resource_id):
+                rows = self.database.rows(_LAST_OF_ADDRESS, (self.source, dataset_id, url))
             self._read[key] = capture(rows[0]) if rows else None
             if len(self._read) > ROWS:
                 del self._read[next(iter(self._read))]
