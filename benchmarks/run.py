@@ -17,6 +17,7 @@
 - csw: ``scrapy crawl csw`` of 10,000 ISO records against bare_owslib.py, which only parses them.
 - html: twelve fields of each of 1,000 dataset pages against parsel alone with the same selectors.
 - html-pages: the peak of ``scrapy crawl html`` at 20,000 dataset pages, to that at 2,000.
+- facets: searches with filters and facets, of an index of 1,000,000 datasets; only if it is named.
 - search: the queries of ``scrapy search``, and the views, of an index of 100,000 datasets.
 - api: ``scrapy crawl api`` of a udata portal, three resources a dataset, against bare_api.py, a minimal spider.
 - report: ``scrapy report`` of an index of 100,000 datasets, and its peak to that of 10,000.
@@ -68,7 +69,7 @@ from benchmarks.portals import visited
 from benchmarks.reindex import reindexed
 from benchmarks.report import reported
 from benchmarks.scale import scaled
-from benchmarks.search import searching
+from benchmarks.search import faceting, searching
 from benchmarks.series import observed_for_years
 from benchmarks.sources import harvested
 from benchmarks.startup import startup
@@ -97,6 +98,7 @@ MEASURES: dict[str, Measure] = {
     "html": extraction,
     "html-pages": crawled,
     "search": searching,
+    "facets": faceting,
     "report": reported,
     "series": observed_for_years,
     "store": stored,

@@ -13,7 +13,7 @@ from benchmarks.processes import Spread
 from benchmarks.table import Row
 from crawlers.store.index.database import connect
 from crawlers.store.index.schema import VIEWS
-from crawlers.store.index.search import search
+from crawlers.store.index.search import Search, search
 from tests.indexed import indexed
 
 if TYPE_CHECKING:
@@ -28,6 +28,35 @@ QUERIES = (
     *("org* part", "1234", "nothing", "afg flood extent", "flood water roads schools prices", "floo* surv*"),
 )
 """Words that nearly all datasets have, that a tenth has, that one has, that none has."""
+
+
+MILLION = 1_000_000
+BOUNDS = {
+    "12345 format:CSV country:AFG": 0.3,
+    "year:2020 keyword:flood format:CSV license:CC0-1.0": 0.3,
+    "keyword:flood year:2020": 0.5,
+    "flood format:CSV license:CC0-1.0": 1.0,
+    "flood": 1.0,
+    "flood modified:>2025-01-01 format:CSV": 1.0,
+}
+"""Seconds of the processor for a page of hits and all facets, among a million datasets."""
+
+
+def faceting(options: argparse.Namespace) -> Iterator[Row]:
+    """Measure searches with filters and facets among a million datasets."""
+    with scratch(options.folder) as folder:
+        indexed(folder, datasets=MILLION, sources=30)
+        with closing(connect(folder)) as db:
+            for text, most in BOUNDS.items():
+                asked = Search.read(text)
+                total = asked.answer(db).total
+                spent = spread(lambda asked=asked: asked.answer(db, with_facets=True), 3)  # type: ignore[misc]
+                yield Row(
+                    f"{text}: {total:,} of {MILLION:,}, with facets",
+                    f"{spent.median:.2f} s",
+                    f"{most:g} s",
+                    kept=spent.median <= most,
+                )
 
 
 def searching(options: argparse.Namespace) -> Iterator[Row]:

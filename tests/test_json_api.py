@@ -175,7 +175,7 @@ def test_each_answer_is_as_described(made, described):
         ("/api/flaws?after=WyJhIl0", 400, "after is none of this list: take it from `next` of the page before."),
         ("/api/runs?after=x", 400, "after is none of this list: take it from `next` of the page before."),
         ("/api/search?q=x&after=Wy0xXQ", 400, "A search leads to the first 2000 datasets: narrow it by more words"),
-        ("/api/search", 400, "The parameter q is missing: the words to find."),
+        ("/api/search", 400, "The parameter q is missing: words and filters, as the page takes them."),
         ("/api/datasets/rivers", 400, "The parameter id is missing: the id of a dataset of the source."),
         ("/api/datasets/rivers/x?id=y", 400, "There is no parameter 'id'."),
         ("/api/search?q=x&source=nevr", 404, "There is no source 'nevr' here. Did you mean never?"),
@@ -253,7 +253,7 @@ def test_pages_lead_to_every_row_once(made):
     found = ask(made.url, "/api/search?q=water&limit=100").json
     pages = walked(made.url, "/api/search?q=water&limit=1", "datasets")
     assert [row for page in pages for row in page] == found["datasets"]
-    assert len(found["datasets"]) == found["total"] > 2
+    assert len(found["datasets"]) + sum(len(row["places"]) for row in found["datasets"]) == found["total"] > 2
     runs = [run for page in walked(made.url, "/api/runs?limit=1", "runs") for run in page]
     assert [run["started"] for run in runs] == sorted((run["started"] for run in runs), reverse=True)
     assert len({(run["source"], run["run"]) for run in runs}) == len(runs) == 4

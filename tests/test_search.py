@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import re
 import sqlite3
 from collections import Counter, defaultdict
 from contextlib import closing, suppress
@@ -15,9 +16,9 @@ import pytest
 from crawlers.exceptions import SearchError
 from crawlers.store.index import catch_up
 from crawlers.store.index.database import connect
-from crawlers.store.index.facets import MARK
+from crawlers.store.index.facets import MARK, MORE
 from crawlers.store.index.schema import VIEWS
-from crawlers.store.index.search import _LOOKS, RANKED, match, search
+from crawlers.store.index.search import _LOOKS, RANKED, Search, match, search
 from tests.conftest import command
 from tests.indexed import indexed
 from tests.test_export import put_ckan, record
@@ -212,6 +213,7 @@ def test_the_command_for_programs(holdings: Path) -> None:
         *("id", "source", "dataset_id", "title", "name", "publisher", "modified", "formats", "file", "withdrawn"),
         *("snippet", "license", "places"),
     }
+    assert {"value": "ckan", "datasets": 4} in answer["facets"]["kind"]
 
 
 def test_the_command_finds_nothing(holdings: Path) -> None:
@@ -307,6 +309,102 @@ QUERIES = (
 @pytest.mark.parametrize("text", QUERIES)
 def test_a_search_ranks_no_more_than_some(many: sqlite3.Connection, text: str) -> None:
     assert work(many, lambda: search(many, text)) < 8 * MANY / 1000
+
+
+@pytest.mark.parametrize(
+    "text", ["afg", "flood format:csv -keyword:roads", 'water year:2020 publisher:"Organisation 3"', "nothing"]
+)
+def test_the_facets_are_what_sql_counts(many: sqlite3.Connection, text: str) -> None:
+    asked = Search.read(text)
+    found = asked.answer(many, limit=1, with_facets=True)
+    words = {"afg": "afg", "nothing": "nothing"}.get(text, text.split(maxsplit=1)[0])
+    rows = many.execute(
+        "SELECT source, d.publisher, license, d.formats, d.keywords, coalesce(data_modified, modified, issued) AS day"
+        " FROM search JOIN datasets d ON d.id = search.rowid WHERE search MATCH ? AND NOT withdrawn",
+        (words,),
+    ).fetchall()
+    rows = [row for row in rows if "csv" not in text or "CSV" in json.loads(row["formats"])]
+    rows = [row for row in rows if "-keyword" not in text or "roads" not in json.loads(row["keywords"])]
+    rows = [
+        row for row in rows if "year" not in text or (row["day"][:4], row["publisher"]) == ("2020", "Organisation 3")
+    ]
+    assert found.total == len(rows)
+    counted: dict[str, Counter[str]] = {
+        "source": Counter(row["source"] for row in rows),
+        "publisher": Counter(row["publisher"] for row in rows),
+        "license": Counter(row["license"] for row in rows if row["license"]),
+        "format": Counter(one for row in rows for one in json.loads(row["formats"])),
+        "keyword": Counter(one for row in rows for one in set(json.loads(row["keywords"]))),
+        "year": Counter(row["day"][:4] for row in rows),
+    }
+    for facet, counts in counted.items():
+        expected = sorted(counts.items(), key=lambda one: (-one[1], one[0]))[:10]
+        assert found.facets.get(facet, []) == expected, facet
+
+
+def test_many_datasets_are_counted_up_to_a_number(many: sqlite3.Connection, monkeypatch: pytest.MonkeyPatch) -> None:
+    exact = Search.read("flood").answer(many, with_facets=True)
+    monkeypatch.setattr("crawlers.store.index.facets.EXACT", 100)
+    some = Search.read("flood").answer(many, with_facets=True)
+    assert exact.total == some.total > 10_000
+    for facet in ("source", "format", "country", "year", "license"):
+        assert dict(some.facets[facet]) == {value: min(count, MORE) for value, count in exact.facets[facet]}
+    of_days = Search.read("flood modified:>2015").answer(many, with_facets=True)
+    assert of_days.counted <= 100 < of_days.total
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("formatt:CSV", "There is no filter formatt: Did you mean format? Known are source, kind, "),
+        ("flood modified:yesterday", "modified: takes a year, month or day, as in modified:>2025-01-31"),
+    ],
+)
+def test_a_filter_that_is_none_is_a_sentence(text: str, problem: str) -> None:
+    with pytest.raises(SearchError, match=re.escape(problem)):
+        Search.read(text)
+
+
+@pytest.mark.parametrize(
+    ("given", "keeps"),
+    [
+        ("modified:2020", "2020-05-01 2020-05-02"),
+        ("modified:>2020-05-01", "2020-05-02 2021"),
+        ("modified:>=2020-05-02", "2020-05-02 2021"),
+        ("modified:<2020-05-02", "2019 2020-05-01"),
+        ("modified:<=2020-05", "2019 2020-05-01 2020-05-02"),
+        ("modified:2019..2020", "2019 2020-05-01 2020-05-02"),
+        ("-modified:2020", "2019 2021"),
+    ],
+)
+def test_days(made: Any, given: str, keeps: str) -> None:
+    days = ("2019", "2020-05-01", "2020-05-02", "2021")
+    with closing(made(*(("town", {"title": "Rain", "modified": day}) for day in days))) as db:
+        assert {one.modified for one in search(db, given).rows} == set(keeps.split())
+
+
+def test_a_dataset_that_several_sources_have_is_one_hit_and_orders_are_what_they_say(made: Any) -> None:
+    one = {"title": "Rain", "publisher": "A", "modified": "2020"}
+    given = [
+        ("town", one | {"uri": "https://a/1", "issued": "2001"}),
+        ("city", {"title": "Rain, mirrored", "uri": "https://a/1", "modified": "2019", "issued": "2003"}),
+        ("hdx", {"title": "rain ", "publisher": "a", "modified": "2018", "issued": "2002"}),
+        ("hdx", {"title": "Rain", "modified": "2017", "identifier": "1"}),
+        ("city", {"title": "Snow and rain", "modified": "2016", "identifier": "1"}),
+    ]
+    with closing(made(*given)) as db:
+        found = search(db, "rain", sort="modified")
+        assert (found.total, [each.dataset_id for each in found.rows]) == (5, ["d0", "d3", "d4"])
+        assert sorted(found.rows[0].places) == [("city", "d1"), ("hdx", "d2")]
+        assert [each.dataset_id for each in search(db, "rain", sort="issued").rows] == ["d1", "d4", "d3"]
+        assert search(db, "rain", sort="title").rows[-1].dataset_id == "d4"
+
+
+@pytest.mark.parametrize(
+    ("typed", "meant"), [("floood", "flood"), ("watre roads", "water roads"), ("flood", ""), ("zzzz", "")]
+)
+def test_the_nearest_words_of_the_index_are_offered(many: sqlite3.Connection, typed: str, meant: str) -> None:
+    assert search(many, typed).meant == meant
 
 
 def test_the_last_page_takes_no_longer_than_a_few(many: sqlite3.Connection) -> None:
@@ -468,6 +566,7 @@ def made(tmp_path: Path) -> Any:
                 row |= {"resources": 0}
                 marks = ", ".join(f":{name}" for name in row)
                 db.execute(f"INSERT INTO datasets ({', '.join(row)}) VALUES ({marks})", row)
+            db.execute("INSERT INTO search (search) VALUES ('rebuild')")
         return connect(tmp_path)
 
     return make

@@ -94,7 +94,8 @@ def _check(db: sqlite3.Connection, output: Path, source: str) -> None:
 
 
 def _described(found: Found, output: Path) -> dict[str, Any]:
-    return asdict(found) | {"file": f"{output}/{found.source}/{found.file}"}
+    places = [place._asdict() for place in found.places]
+    return asdict(found) | {"file": f"{output}/{found.source}/{found.file}", "places": places}
 
 
 def _write_csv(found: Results, output: Path) -> None:

@@ -63,6 +63,7 @@ SELECT d.id, d.source, d.dataset_id, d.title, d.name, d.publisher, coalesce(d.da
     d.license, d.formats, d.file, d.withdrawn, d.description
 FROM datasets d WHERE d.id = ?
 """
+_PLACES = 20
 _MIRRORS = f"""
 SELECT o.id, o.source, o.dataset_id, coalesce(o.title, o.name) AS title
 FROM datasets d CROSS JOIN datasets o ON NOT o.withdrawn AND o.source <> d.source AND (
@@ -71,7 +72,7 @@ FROM datasets d CROSS JOIN datasets o ON NOT o.withdrawn AND o.source <> d.sourc
     OR (d.publisher IS NOT NULL AND {NAMED.replace("title", "o.title").replace("publisher", "o.publisher")}
         = {NAMED.replace("title", "d.title").replace("publisher", "d.publisher")})
 )
-WHERE d.id = ? LIMIT 20
+WHERE d.id = ? LIMIT {_PLACES}
 """  # noqa: S608  # the expressions of the schema
 
 
@@ -397,9 +398,16 @@ _VALUES = "SELECT value FROM json_each(?)"
 def mirrors(db: sqlite3.Connection, id_: int) -> list[Any]:
     """Return the same dataset in other sources: ``id``, ``source``, ``dataset_id``, ``title``.
 
-    It has the same URI, the same identifier, if that is not a short one, or the same title and publisher.
+    It has the same URI, the same identifier, if that is not a short one, or the same title and publisher, as this one
+    or as another of them; twenty at most.
     """
-    return db.execute(_MIRRORS, (id_,)).fetchall()
+    found: dict[int, Any] = {}
+    waiting = [id_]
+    while waiting and len(found) < _PLACES:
+        new = {row[0]: row for row in db.execute(_MIRRORS, (waiting.pop(),)) if row[0] not in found and row[0] != id_}
+        found |= new
+        waiting += new
+    return list(found.values())[:_PLACES]
 
 
 def _merged(db: sqlite3.Connection, ids: Iterable[int]) -> Iterator[tuple[int, list[Place]]]:
