@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import unicodedata
 from collections import Counter, defaultdict
-from functools import cache
+from functools import cache, lru_cache
 from itertools import chain, islice
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -87,12 +87,17 @@ def values(item: Dataset, known: Known, formats: Sequence[str]) -> set[Value]:
     found = {("source", item.source), ("kind", kind_of(known.metadata_source))}
     for (facet, read), value in zip(_READ, _VALUES(item), strict=True):
         if value:
-            found.update((facet, text) for each in read(value) if each and (text := line(each[:_LONGEST])))
-    found.update(("format", text) for each in formats[:_MOST] if (text := line(each[:_LONGEST])))
+            found.update((facet, text) for each in read(value) if each and (text := _text(each)))
+    found.update(("format", text) for each in formats[:_MOST] if (text := _text(each)))
     day = item.data_modified or item.modified or item.issued or ""
     if day[:4].isdecimal() and len(day) >= 4:
         found.add(("year", day[:4]))
     return found
+
+
+@lru_cache(maxsize=8192)
+def _text(text: str) -> str | None:
+    return line(text[:_LONGEST])
 
 
 @cache
