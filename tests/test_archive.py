@@ -525,8 +525,8 @@ def test_a_fault_of_ours_leaves_a_capture(fails, caplog):
 
 @pytest.mark.parametrize("comes", ["an answer", "nothing", "a stop"])
 def test_whether_we_are_offline_is_decided_when_nothing_is_left_to_be_asked(comes, monkeypatch):
-    slot = SimpleNamespace(inprogress={1, 2, 3}, scheduler=Mock(**{"has_pending_requests.return_value": False}))
-    slot.closing = None
+    waits = {"has_pending_requests.return_value": True, "has_free_requests.return_value": False}  # for these two
+    slot = SimpleNamespace(inprogress={1, 2, 3}, scheduler=Mock(**waits), closing=None)
     spider = SimpleNamespace(is_online=False, doubtful=0, has_begun_all=True)
     spider.crawler = SimpleNamespace(engine=SimpleNamespace(_slot=slot))
     spider._may_be_answered = lambda: ArchiveSpider._may_be_answered(spider)

@@ -341,7 +341,7 @@ def test_a_slow_host_holds_up_no_other(queue):
         queue.crawler.engine._slot.inprogress.add(request)
         given.append(request)
     assert [request.url.split(".")[0] for request in given] == ["https://slow", "https://quick", *["https://slow"] * 3]
-    assert queue.has_pending_requests()
+    assert (queue.has_pending_requests(), queue.has_free_requests()) == (True, False)
     queue.crawler.engine._slot.inprogress.remove(given[0])
     assert queue.next_request().url == "https://slow.example.org/4"
 

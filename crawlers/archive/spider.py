@@ -167,16 +167,18 @@ class ArchiveSpider(CatalogueSpider):
         """Yield a request for each address that is due, and the captures of those that can't be requested."""
         self.run_state.walks.begin("files")
         begun = 0
-        for subjects in targets(self.output, self.choice, self.unread, is_check=self.is_check):
-            wanted = [*self.begin(subjects)] if begun != self.args["max_files"] else None
-            if wanted is None:
-                self.run_state.is_limited = True
-                break
-            begun += bool(wanted)
-            for one in wanted:
-                yield one
-            await asyncio.sleep(0)  # thousands may be fresh
-        self.has_begun_all = True
+        try:
+            for subjects in targets(self.output, self.choice, self.unread, is_check=self.is_check):
+                wanted = [*self.begin(subjects)] if begun != self.args["max_files"] else None
+                if wanted is None:
+                    self.run_state.is_limited = True
+                    break
+                begun += bool(wanted)
+                for one in wanted:
+                    yield one
+                await asyncio.sleep(0)  # thousands may be fresh
+        finally:  # `any_answer` waits for it
+            self.has_begun_all = True
 
     def unread(self, sentence: str) -> None:
         """Report a document whose addresses are not looked at."""

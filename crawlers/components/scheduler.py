@@ -80,6 +80,10 @@ class LedgerScheduler(BaseScheduler):
     def has_pending_requests(self) -> bool:
         return self.hosts.waiting.total() > 0
 
+    def has_free_requests(self) -> bool:
+        """Return whether a request waits whose host may be sent one more now."""
+        return self.hosts.is_any_free()
+
     def enqueue_request(self, request: Request) -> bool:
         stored = None
         try:
@@ -197,6 +201,10 @@ class Hosts:
             if self.active[host] < self.limit:
                 return host
         return None
+
+    def is_any_free(self) -> bool:
+        """Return whether there is a host whose turn it may be."""
+        return any(self.active[host] < self.limit for host in self.waiting)
 
     def take(self, host: str) -> None:
         self.waiting[host] -= 1

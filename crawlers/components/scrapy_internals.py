@@ -77,9 +77,14 @@ def requests_in_progress(crawler: Crawler) -> set[Request]:
 
 
 def has_others(crawler: Crawler, apart: int) -> bool:
-    """Return whether requests wait or are worked on, apart from some that are worked on."""
+    """Return whether requests are worked on, or may be now, apart from some that are worked on.
+
+    Those that wait for the end of these are no others: a host has as many in progress as it may have.
+    """
     slot = crawler.engine._slot if crawler.engine else None  # noqa: SLF001
-    return slot is not None and (len(slot.inprogress) > apart or slot.scheduler.has_pending_requests())
+    if slot is None:
+        return False
+    return len(slot.inprogress) > apart or slot.scheduler.has_free_requests()  # type: ignore[attr-defined]
 
 
 def process_queue(crawler: Crawler, slot: Slot) -> None:
