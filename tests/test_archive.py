@@ -13,6 +13,7 @@ import signal
 import time
 from collections import Counter
 from datetime import UTC, datetime, timedelta
+from operator import attrgetter
 from types import SimpleNamespace
 from unittest.mock import Mock
 
@@ -23,6 +24,7 @@ from scrapy.settings import Settings
 from crawlers.archive import cookies, findings
 from crawlers.archive import spider as archive_spider
 from crawlers.archive import targets as archive_targets
+from crawlers.archive.generic import Archive
 from crawlers.archive.looks import Looks, asked_about, leaves_a_capture
 from crawlers.archive.spider import ArchiveSpider
 from crawlers.archive.store import open_blobs
@@ -546,6 +548,11 @@ def test_whether_we_are_offline_is_decided_when_nothing_is_left_to_be_asked(come
 
     asyncio.run(waited())
     assert spider.doubtful == 0
+
+
+def test_a_jobdir_of_an_earlier_version_names_callbacks_that_there_are():
+    spider = Archive(of="towns")
+    assert all(callable(attrgetter(now)(spider)) for now in spider.former_callbacks.values())
 
 
 def test_a_robots_txt_that_is_unreachable_is_no_finding():

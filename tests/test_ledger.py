@@ -176,6 +176,16 @@ def test_a_callback_may_belong_to_an_object_that_the_spider_has():
             stored_request(request.replace(callback=method), spider)
 
 
+def test_a_callback_that_was_renamed_is_found():
+    spider = One()
+    spider.pages = Pages()
+    stored = stored_request(Request("https://example.org/1", callback=spider.pages.parse, errback=spider.parse), spider)
+    spider.answers, spider.former_callbacks = spider.pages, {"pages.parse": "answers.parse"}
+    del spider.pages
+    restored = restored_request(stored, spider)
+    assert (restored.callback, restored.errback) == (spider.answers.parse, spider.parse)
+
+
 def test_what_was_under_way_waits_again(queue):
     queue.enqueue_request(Request("https://example.org/1"))
     queue.enqueue_request(Request("https://example.org/2"))

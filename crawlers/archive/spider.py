@@ -98,6 +98,13 @@ class ArchiveSpider(CatalogueSpider):
         "ITEM_PIPELINES": {"pipelines.archive.Store": 300, "pipelines.archive.Captures": 400},
         "HTTPCACHE_ENABLED": False,
     }
+    former_callbacks: ClassVar[dict[str, str]] = {
+        "files.parse": "answers.file",
+        "files.parse_form": "answers.form",
+        "files.failed": "answers.failed",
+        "apis.parse": "answers.capabilities",
+        "checks.parse": "answers.check",
+    }
     of: str | None = None
     output: Path
     blobs: Blobs

@@ -47,6 +47,8 @@ class LedgerScheduler(BaseScheduler):
 
     Hosts take turns. In the crawl of a spider that has ``crosses_hosts = True``, each has at most twice as many
     requests in progress as it is sent in parallel (CONCURRENT_REQUESTS_PER_DOMAIN): a slow one holds up no other.
+
+    A spider whose callbacks have new names has ``former_callbacks``, by the paths that a JOBDIR may still have.
     """
 
     def __init__(self, crawler: Crawler, job: Job) -> None:
@@ -267,8 +269,10 @@ def restored_request(text: str, spider: Spider) -> Request:
     fields["body"] = fields["body"].encode("latin-1")
     headers = fields["headers"].items()
     fields["headers"] = {name.encode("latin-1"): [one.encode("latin-1") for one in values] for name, values in headers}
+    former = getattr(spider, "former_callbacks", {})
     for name in ("callback", "errback"):
-        fields[name] = fields[name] and attrgetter(fields[name])(spider)
+        path = former.get(fields[name], fields[name])
+        fields[name] = path and attrgetter(path)(spider)
     return request_from_dict(fields)
 
 
