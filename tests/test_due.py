@@ -141,5 +141,14 @@ def test_without_retries_it_waits_for_its_next_time(next_run):
 
 def test_a_harvest_gives_its_crawls_the_contact_of_the_source(tmp_path):
     source = Source(name="a", spider="hdx", contact="them@example.org", archive=True)
-    made = job(source, SimpleNamespace(name="hdx", arguments={}), output=tmp_path, jobs=tmp_path, settings={})
+    spider = SimpleNamespace(name="hdx", arguments={}, crosses_hosts=False)
+    made = job(source, spider, output=tmp_path, jobs=tmp_path, settings={})
     assert made.settings["SOURCE_CONTACT"] == source.archived.contact == "them@example.org"
+
+
+@pytest.mark.parametrize(("crosses_hosts", "turns"), [(False, "False"), (True, "0")])
+def test_only_a_crawl_whose_host_the_harvest_has_takes_no_turns(crosses_hosts, turns, tmp_path):
+    spider = SimpleNamespace(name="hdx", arguments={}, crosses_hosts=crosses_hosts)
+    given = {"HOST_TURNS": "0", "JOBS_DIR": "elsewhere"}
+    made = job(Source(name="a", spider="hdx"), spider, output=tmp_path, jobs=tmp_path, settings=given)
+    assert (made.settings["HOST_TURNS"], made.settings["JOBS_DIR"]) == (turns, str(tmp_path))

@@ -51,7 +51,13 @@ def of_host(jobs: Path, host: str) -> Path:
     Args:
         jobs: JOBS_DIR.
         host: with its port where it is not the default one.
+
+    >>> of_host(Path("jobs"), "m\u00fcnchen.de:8443").name, of_host(Path("jobs"), "xn--mnchen-3ya.de:8443").name
+    ('xn--mnchen-3ya.de_8443.lock', 'xn--mnchen-3ya.de_8443.lock')
     """
+    if not host.isascii():
+        with suppress(UnicodeError):
+            host = host.encode("idna").decode("ascii")
     return jobs / ".hosts" / f"{safe(host.replace(':', '_'))}.lock"
 
 

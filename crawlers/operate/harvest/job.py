@@ -23,7 +23,7 @@ from crawlers.safety.locks import is_crawled, is_held, of_host, take
 from crawlers.store.runs import at_work, content
 
 _OWN = (
-    *("OUTPUT_DIR", "OUTPUT_STORE", "OUTPUT_MIRROR", "JOBDIR", "JOBS_DIR", "LOGS_DIR", "HOST_TURNS"),
+    *("OUTPUT_DIR", "OUTPUT_STORE", "OUTPUT_MIRROR", "JOBDIR", "JOBS_DIR", "LOGS_DIR"),
     *("LOG_FILE", "SOURCES_FILE", "SCRAPYD_NODES"),
 )
 MANY = frozenset({"archives"})

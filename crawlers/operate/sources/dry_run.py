@@ -30,8 +30,15 @@ NOT_RIGHT = 3
 """The exit code of a dry run that is neither complete nor partial."""
 RECORDS = 20
 SECONDS = 600
-_QUIET = {"NOTIFY_VERDICTS": "", "PROMETHEUS_FILE": "", "HTTPCACHE_ENABLED": "False", "FEEDS": "{}", "FEED_URI": ""}
-"""A dry run notifies nobody, and writes no file of a harvest."""
+_QUIET = {
+    "NOTIFY_VERDICTS": "",
+    "PROMETHEUS_FILE": "",
+    "HTTPCACHE_ENABLED": "False",
+    "FEEDS": "{}",
+    "FEED_URI": "",
+    "HOST_TURNS": "False",
+}
+"""A dry run notifies nobody, writes no file of a harvest, and waits for no crawl of its host: somebody waits for it."""
 _MAX_ERRORS = 1000
 _PATIENCE = 10  # seconds for a crawl to end after SIGTERM
 _TITLES = ("name", "title", "text", "uri", "id", "email", "value", "start", "end")
