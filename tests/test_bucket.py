@@ -1452,7 +1452,8 @@ def test_packages_that_are_not_installed(tmp_path, monkeypatch):
 
 
 def test_a_harvest_gives_its_crawls_the_store():
-    source, spider = Source(name="hdx", spider="hdx"), SimpleNamespace(name="hdx", arguments={"source"})
+    source = Source(name="hdx", spider="hdx")
+    spider = SimpleNamespace(name="hdx", arguments={"source"}, crosses_hosts=True)
     given = {"OUTPUT_DIR": "elsewhere", "OUTPUT_STORE": "s3://other/x", "OUTPUT_MIRROR": "elsewhere"}
     made = job(source, spider, output=Path("/m/x"), jobs=Path("/j"), settings=given, store=ADDRESS)
     assert made.settings == {"OUTPUT_DIR": "/m/x", "OUTPUT_STORE": ADDRESS, "JOBDIR": "/j/hdx", "JOBS_DIR": "/j"}
