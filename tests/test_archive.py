@@ -28,7 +28,7 @@ from crawlers.archive.generic import Archive
 from crawlers.archive.looks import Looks, asked_about, leaves_a_capture
 from crawlers.archive.spider import ArchiveSpider
 from crawlers.archive.store import open_blobs
-from crawlers.archive.targets import AddressError, Choice, Subject, is_fresh, is_put_off, requestable, targets
+from crawlers.archive.targets import AddressError, Choice, Subject, is_fresh, is_put_off, requestable, targets, utc
 from crawlers.items import Capture
 from crawlers.safety.locks import of_host, take
 from tests.archives import SOURCE, Archives
@@ -620,6 +620,17 @@ def test_freshness_ends():
     assert is_fresh(kept, NOW, MONTH)
     assert not is_fresh(kept, NOW + timedelta(seconds=1), MONTH)
     assert not is_fresh(capture(state="broken", sha256="a", fresh_until="2026-11-22T12:00:01Z"), NOW, MONTH)
+
+
+@pytest.mark.parametrize(("resource", "is_due"), [("r", False), ("f" * 24, True)])
+def test_a_resource_without_a_capture_of_its_own_is_due(resource, is_due):
+    """Its id was made of its title, which is another one now: the file would be in no capture of it for a month."""
+    kept = capture(state="kept", sha256="a", fresh_until="2094-01-01T00:00:00Z", time=utc().isoformat())
+    records = Mock(**{"is_settled.return_value": False})
+    spider = SimpleNamespace(is_check=False, longest_fresh=MONTH, expect=Mock(), run_state=Mock(), records=records)
+    spider.blobs, spider.last = Mock(), lambda _: kept
+    assert ArchiveSpider.is_due(spider, Subject("d", resource, "https://a.org/", None, None), resource) is is_due
+    assert records.settle.called is not is_due
 
 
 def test_no_header_is_believed_for_longer_than_a_setting_says():

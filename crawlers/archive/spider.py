@@ -218,11 +218,11 @@ class ArchiveSpider(CatalogueSpider):
         if self.records.is_settled(key):  # before a kill
             return False
         last, now = self.last(subject), utc()
-        if self.is_check:
+        if self.is_check or last is None or last.resource_id != subject.resource_id:  # it has no capture of its own
             return True
         if is_put_off(last, now):
             self.records.settle(key, "put off")
-        elif last and is_fresh(last, now, self.longest_fresh) and self.blobs.get(str(last.sha256)):
+        elif is_fresh(last, now, self.longest_fresh) and self.blobs.get(str(last.sha256)):
             self.records.settle(key, "fresh")
         else:
             return True
