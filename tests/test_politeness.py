@@ -566,6 +566,15 @@ def test_no_locks_are_taken_twice_or_by_other_commands(spider, settings, tmp_pat
     assert not [*tmp_path.iterdir()]
 
 
+def test_a_lock_that_a_harvest_has_given_is_not_waited_for(turns, tmp_path):
+    """One that began before an update does not set HOST_TURNS, and waits for the crawl's end."""
+    lock = take(of_host(tmp_path, "a.org"))
+    assert not turns.may_ask(slot("http://a.org/x"))
+    os.set_inheritable(lock, True)
+    assert turns.may_ask(slot("http://a.org/x"))
+    os.close(lock)
+
+
 def test_where_no_lock_can_be_made_hosts_are_asked_all_the_same(turns, tmp_path, caplog):
     (tmp_path / ".hosts").write_text("")
     assert turns.may_ask(slot("http://a.org/x"))

@@ -70,6 +70,16 @@ def is_open_in(pid: int, path: Path) -> bool:
         return False
 
 
+def is_inherited(path: Path) -> bool:
+    """Return whether who started this process has given it a file: what it opens itself, it leaves to nobody."""
+    try:
+        ours = path.stat(follow_symlinks=False)
+        found = [int(one.name) for one in Path("/proc/self/fd").iterdir() if _is_file(one, ours)]
+        return any(map(os.get_inheritable, found))
+    except OSError:
+        return False
+
+
 def _is_file(descriptor: Path, file: os.stat_result) -> bool:
     try:
         return os.path.samestat(descriptor.stat(), file)

@@ -123,14 +123,15 @@ class Turns:
         if self.clock() - self.left.get(host, -_REST) < _REST:
             return False
         self.left.pop(host, None)
+        path = locks.of_host(self.folder, host)
         try:
-            descriptor = locks.take(locks.of_host(self.folder, host), tries=1)
+            descriptor = locks.take(path, tries=1)
         except OSError as error:
             logger.warning("Other crawls may ask %s at the same time: its lock can't be made (%s)", host, error)
             self.is_needed = False
             return True
         if descriptor is None:
-            return False
+            return locks.is_inherited(path)  # from a harvest that began before an update: it sets no HOST_TURNS
         self.held[host] = Turn(descriptor, slot, self.clock(), os.fstat(descriptor).st_mtime_ns)
         return True
 
