@@ -368,7 +368,8 @@ async def _harvest_source(portal: Portal, meant: str) -> HarvestSource:
         AnswerError: there is none, or several have the address.
     """
     among = " OR ".join(f"{field}:{_quoted(meant)}" for field in ("id", "name", "url"))
-    answer = await portal.read("package_search", {"fq": f"dataset_type:harvest AND ({among})", "rows": 100}) or {}
+    asked = {"fq": f"dataset_type:harvest AND ({among})", "rows": 100, "include_private": "true"}
+    answer = await portal.read("package_search", asked) or {}
     listed: Any = answer.get("results")
     there = [one for one in listed if isinstance(one, dict)] if isinstance(listed, list) else []
     found = [one for one in there if one.get("type") == "harvest" and isinstance(one.get("id"), str)]
