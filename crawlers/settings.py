@@ -209,9 +209,9 @@ SPIDER_MIDDLEWARES = {
 }
 DOWNLOADER_MIDDLEWARES = {
     "crawlers.safety.tokens.NoLogins": 40,  # before all that might name the address
-    "crawlers.safety.resolver.PossibleHosts": 45,  # before robots.txt is asked for
     "scrapy.downloadermiddlewares.offsite.OffsiteMiddleware": None,
     "crawlers.components.politeness.blocked.Offsite": 50,
+    "crawlers.safety.resolver.PossibleHosts": 60,  # before robots.txt is asked for
     "scrapy.downloadermiddlewares.robotstxt.RobotsTxtMiddleware": None,
     "crawlers.components.politeness.robots.Robots": 100,
     "scrapy.downloadermiddlewares.retry.RetryMiddleware": None,
