@@ -155,6 +155,7 @@ WRONG = [
     ("http://[1::2/", "invalid_address", "is invalid"),
     ("http://a.org:99999/", "invalid_address", "is invalid"),
     ("http://a.org:0/", "invalid_address", "its port is 0"),
+    (r"http://a.org:x\[::1]", "invalid_address", "is invalid"),
     ("http://a b.org/", "invalid_address", "its host has a space in it"),
     ("http://a%20b.org/", "invalid_address", "its host has a space in it"),
     ("http://a.org,b.org/", "invalid_address", "its host has ',' in it"),

@@ -294,9 +294,12 @@ def requestable(url: str) -> str:
         raise AddressError("the address has a user name, which is sent to nobody", "credentials")
     _check_host(host)
     try:
-        _check_length(safe_url_string(text))
+        sent = safe_url_string(text)
     except UnicodeError:
         raise AddressError("the address is invalid (it has half a character)") from None
+    except ValueError as error:  # a backslash ends the name of a host here
+        raise AddressError(f"the address is invalid ({error})") from None
+    _check_length(sent)
     address = text.partition("#")[0]  # an empty query stays: it is another address
     return address.replace(parts.path, without_dots(parts.path), 1)
 
