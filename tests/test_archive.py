@@ -441,6 +441,15 @@ def test_every_address_in_the_metadata_can_be_archived(archives, files, monkeypa
     assert "only 1 addresses are looked at" in lost[0]
 
 
+def test_half_a_character_in_the_metadata_ends_no_archive(archives):
+    """SQLite refuses it."""
+    archives.list(["/ok.csv"], title="Wells \ud800", description="https://a.org/\ud800x", landingPage="https://b.org/")
+    choice = Choice(source=SOURCE, what="all")
+    found = [one for some in targets(archives.output, choice, print) for one in some]
+    assert {one.url for one in found} >= {"https://a.org/?x", "https://b.org/"}
+    assert {one.title for one in found} >= {"Wells \ufffd"}
+
+
 def test_a_check_stores_nothing_and_forgets_nothing(archives, files):
     archives.list(["/ok.csv", "/head-405.csv", "/status/404", "/etag/changing.csv", "/html.csv", "/empty.csv"])
     archives.crawl()

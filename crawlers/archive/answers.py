@@ -132,7 +132,8 @@ class Answers:
     @leaves_a_capture
     async def _failed(self, failure: Failure, asked: Asked) -> AsyncIterator[Request | Capture]:
         request, status = failures.request(failure), failures.status(failure)
-        self.crawl.is_online |= status is not None or isinstance(failure.value, _ANSWERS)
+        has_answered = status is not None or "redirect_urls" in request.meta or isinstance(failure.value, _ANSWERS)
+        self.crawl.is_online |= has_answered
         error = failures.from_failure(failure)
         another = self.requests.another(request, asked, error.kind, status)
         if not another and error.kind in findings.OFFLINE and not isinstance(error, ImpossibleHostError):

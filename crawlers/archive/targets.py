@@ -25,7 +25,7 @@ from crawlers.safety.addresses import without_dots
 from crawlers.safety.redact import without_logins
 from crawlers.safety.resolver import no_host
 from crawlers.store.index import catch_up
-from crawlers.store.index.columns import ADDRESS
+from crawlers.store.index.columns import ADDRESS, storable
 from crawlers.store.index.database import connect
 from crawlers.store.index.documents import UNREADABLE, item
 from crawlers.store.index.documents import left_out as unread
@@ -369,7 +369,10 @@ def _collect(db: sqlite3.Connection, folder: Path, choice: Choice, lost: Callabl
                 continue
             if len(found) == _MOST:
                 lost(f"{folder.name}: of {held.file}, only {_MOST:,} addresses are looked at.")
-            subjects = [(held.dataset_id, _subject(kind, url), url, title) for url, (kind, title) in found.items()]
+            subjects = [
+                (held.dataset_id, _subject(kind, url), storable(url), title and storable(title))
+                for url, (kind, title) in found.items()
+            ]
             db.executemany("INSERT INTO stated (dataset_id, resource_id, url, title) VALUES (?, ?, ?, ?)", subjects)
             yield
     db.execute(_TOGETHER, choice.values | {"mentioned": f"{MARK}{_MENTIONED}-*"})
