@@ -30,12 +30,14 @@ from crawlers.operate.dashboard.server import Server
 from crawlers.operate.dashboard.site import Remembered
 from crawlers.operate.dashboard.tail import MOST
 from crawlers.safety.locks import LOCK, take
+from crawlers.store.index import catch_up
 from crawlers.store.lines import BLOCK, SHOWN, Budget, backwards
 from tests.conftest import command, options, scrapy
 from tests.dashboards import HERE, ask, dashboard, get, page, text
 from tests.finished import IDS, SOURCES, Finished
 from tests.indexed import indexed
 from tests.portal.portal import Portal
+from tests.test_export import put_ckan, record
 from tests.waiting import HANG
 
 if TYPE_CHECKING:
@@ -119,7 +121,7 @@ def test_every_link_leads_to_a_page(browser, made):
         ), path
         assert not found.xpath("//img | //@onerror | //@onload | //@onclick"), path
         assert not [one for one in found.xpath("//@href") if one.lower().startswith(("javascript:", "data:text"))], path
-        for link in found.xpath("//a[starts-with(@href, '/')]"):
+        for link in found.xpath("//a[starts-with(@href, '/')][not(@rel='nofollow')]"):  # searches have no end
             if link.get("href") not in seen and link.get("href") not in waiting:
                 waiting.append(link.get("href"))
     assert not waiting, len(waiting)
@@ -169,6 +171,30 @@ def test_a_dataset_page_says_all_that_is_known(browser, made):
     assert all(one.get("rel") == "noopener noreferrer nofollow" for one in outside)
     assert found.xpath("string(//pre)") == (made.output / "rivers" / row["file"]).read_text(encoding="utf-8")
     assert f"/runs/rivers/{last_run(made.output, 'rivers')}" in found.xpath("//@href")
+
+
+def test_what_a_dataset_has_leads_to_those_that_are_alike(browser, made):
+    ask = "SELECT dataset_id FROM datasets WHERE source = 'rivers' AND keywords IS NOT NULL AND license IS NOT NULL"
+    dataset_id = rows(made.output, f"{ask} AND publisher IS NOT NULL AND formats <> '[]' LIMIT 1")[0][0]
+    found = page(browser, addresses.dataset("rivers", dataset_id))
+    links = [link for link in found.xpath("//main//@href") if link.startswith("/search?q=")]
+    named = {unquote(link).partition("?q=")[2].partition(":")[0] for link in links}
+    assert named >= {"publisher", "license", "format", "keyword"}
+    for link in {unquote(link).partition(":")[0]: link for link in links}.values():
+        assert addresses.dataset("rivers", dataset_id) in page(browser, f"{link}&source=rivers").xpath("//main//@href")
+
+
+def test_where_a_dataset_is_is_drawn(tmp_path):
+    shape = {"type": "Polygon", "coordinates": [[[15.2, 46.9], [15.6, 46.9], [15.6, 47.2], [15.2, 46.9]]]}
+    put_ckan(tmp_path, "town", record(1, extras=[{"key": "spatial", "value": json.dumps(shape)}]))
+    put_ckan(tmp_path, "town", record(2))
+    catch_up(tmp_path)
+    browser = client(tmp_path)
+    (drawing,) = page(browser, addresses.dataset("town", "id-00001")).xpath("//figure[@class='map']")
+    assert drawing.xpath("string(figcaption)") == "46.9° N to 47.2° N, 15.2° E to 15.6° E"
+    assert drawing.xpath("string(.//path[@class='area']/@d)").startswith("M15.2,-46.9 15.6,-46.9")
+    assert drawing.xpath(".//path[@class='countries']/@d")
+    assert not page(browser, addresses.dataset("town", "id-00002")).xpath("//figure")
 
 
 def test_only_harmless_addresses_are_links(browser):

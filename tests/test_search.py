@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import random
 import re
@@ -11,6 +12,7 @@ from contextlib import closing, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import feedparser
 import pytest
 
 from crawlers.exceptions import SearchError
@@ -59,7 +61,7 @@ def found(output: Path, text: str, **keywords: Any) -> list[str]:
     with closing(connect(output)) as db:
         results = search(db, text, **keywords)
     assert results.total >= len(results.rows)
-    return [str(one.name) for one in results.rows]
+    return [] if results.is_some else [str(one.name) for one in results.rows]
 
 
 # Words
@@ -216,8 +218,39 @@ def test_the_command_for_programs(holdings: Path) -> None:
     assert {"value": "ckan", "datasets": 4} in answer["facets"]["kind"]
 
 
+def test_the_command_as_a_table_and_as_a_feed(holdings: Path) -> None:
+    code, told, _ = scrapy_search(holdings, "flood*", "--csv")
+    rows = list(csv.DictReader(told.splitlines()))
+    assert (code, [row["name"] for row in rows]) == (0, ["flood-extent", "schools", "roads"])
+    assert rows[0]["publisher"] == "River Office"
+    assert Path(rows[0]["file"]).exists()
+    code, told, _ = scrapy_search(holdings, "flood*", "--atom")
+    feed = feedparser.parse(told)
+    assert (code, feed.bozo, len(feed.entries)) == (0, False, 3)
+    assert {entry.title for entry in feed.entries} >= {"Flood extent", "Roads"}
+
+
+def test_a_question_whose_words_no_dataset_has_all_finds_those_that_have_some(holdings: Path) -> None:
+    code, told, _ = scrapy_search(holdings, "where", "do", "rivers", "floood", "the", "schools")
+    assert (code, told.splitlines()[0]) == (0, "  1  Flooded schools")
+    assert told.splitlines()[-1].startswith(
+        "No dataset has all of: where do rivers floood the schools. 3 datasets have"
+    )
+    assert told.endswith("Did you mean: where do river flood the schools\n")
+    with closing(connect(holdings)) as db:
+        assert search(db, "flood nothing source:town").total == 2
+        assert not search(db, "flood nothing source:nowhere").rows
+        assert not search(db, "nothing").rows
+
+
+def test_the_most_frequent_words_of_a_question_are_left_out(many: sqlite3.Connection) -> None:
+    rare = search(many, "afg").total
+    assert search(many, "flood").total > RANKED >= rare
+    assert search(many, "flood afg zzzz").total == rare
+
+
 def test_the_command_finds_nothing(holdings: Path) -> None:
-    assert scrapy_search(holdings, "flood", "xyz") == (0, "No dataset has: flood xyz\n", "")
+    assert scrapy_search(holdings, "xyz") == (0, "No dataset has: xyz\n", "")
     assert scrapy_search(holdings) == (0, "Name the words to find: scrapy search flood afg\n", "")
 
 

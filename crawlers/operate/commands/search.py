@@ -57,7 +57,7 @@ class Command(ProjectCommand):
             rows = [_described(one, output) for one in found.rows]
             counts = {name: [count._asdict() for count in counts] for name, counts in found.facets.items()}
             said = {"total": found.total, "datasets": rows, "facets": counts, "counted": found.counted}
-            print(json.dumps(said | {"meant": found.meant}, indent=2))
+            print(json.dumps(said | {"some": found.is_some, "meant": found.meant}, indent=2))
         elif opts.csv:
             _write_csv(found, output)
         elif opts.atom:
@@ -148,10 +148,14 @@ def _total(found: Results, words: str, sort: str) -> str:
     from crawlers.store.figures.formatting import counted
     from crawlers.store.index.search import RANKED
 
+    meant = f" Did you mean: {one_line(found.meant, _WIDEST)}" if found.meant else ""
     if not found.total:
-        meant = f". Did you mean: {one_line(found.meant, _WIDEST)}" if found.meant else ""
-        return f"No dataset has: {words}{meant}" if words else "Name the words to find: scrapy search flood afg"
+        lacking = f"No dataset has: {words}" + ("." if meant else "")
+        return f"{lacking}{meant}" if words else "Name the words to find: scrapy search flood afg"
     shown = len(found.rows)
     which = "" if shown == found.total else f"; showing the first {shown}"
     order = ", the newest first" if which and found.total > RANKED and sort == "relevance" else ""
+    if found.is_some:
+        one = "has some of them" if found.total == 1 else "have some of them, those with the rarest first"
+        return f"No dataset has all of: {words}. {counted(found.total, 'dataset')} {one}{which}.{meant}"
     return f"{counted(found.total, 'dataset')} {'has' if found.total == 1 else 'have'}: {words}{which}{order}"

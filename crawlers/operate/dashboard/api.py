@@ -419,6 +419,7 @@ def search(site: Site, asked: SearchPage) -> Found:
             for name, each in found.facets.items()
         },
         counted=found.counted,
+        some=found.is_some,
         meant=found.meant,
         next=next_page("/api/search", asked, more),
     )

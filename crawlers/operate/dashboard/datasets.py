@@ -21,6 +21,7 @@ from crawlers.operate.dashboard import addresses
 from crawlers.operate.dashboard.addresses import Paging
 from crawlers.operate.dashboard.api import search_of
 from crawlers.operate.dashboard.changes import feed_of, latest
+from crawlers.operate.dashboard.map import drawn
 from crawlers.operate.report.report import inert
 from crawlers.records.markup import SHOWN, as_html
 from crawlers.safety import inside, strict_json
@@ -30,6 +31,7 @@ from crawlers.store.figures.formatting import counted
 from crawlers.store.figures.quality import assessment
 from crawlers.store.figures.series import profile_charts
 from crawlers.store.index.columns import FORMS, LISTS
+from crawlers.store.index.documents import UNREADABLE, item, stored
 from crawlers.store.index.facets import FACETS, said, written
 from crawlers.store.index.search import SORTS, UNSPACED, Results, Search, mirrors
 
@@ -40,8 +42,10 @@ if TYPE_CHECKING:
 
     from werkzeug.wrappers import Response as AnyResponse
 
+    from crawlers.operate.dashboard.map import Map
     from crawlers.operate.dashboard.site import Site
     from crawlers.store.index.facets import Count
+    from crawlers.store.index.known import Known
 
 
 _WORD = re.compile(rf"[{UNSPACED}]+|[^\W{UNSPACED}]+")
@@ -199,6 +203,7 @@ _LOOKS = """
     ORDER BY resource_id, url, time DESC LIMIT 500
 """
 _DOCUMENT_KINDS = ("dataset", "dataset_metadata", "resource_metadata")
+_LARGEST_MAPPED = 2 * 1024 * 1024  # bytes of a document whose shapes are drawn
 _HEADING = ("title", "description", "publisher")
 _IDS = ("name", "identifier", "uri")
 """These are shown last."""
@@ -221,6 +226,7 @@ def dataset(site: Site, source: str, dataset_id: str | None = None) -> str | Any
             "looks": [dict(look) for look in db.execute(_LOOKS, (source, dataset_id))],
             "others": mirrors(db, row["id"]),
             "quality": assessment(db, source, dataset_id),
+            "map": _map(site.output / source, dataset_id, stored(db, source, ("dataset", dataset_id, ""))),
         }
     row |= {name: _listed(row[name]) for name in LISTS}
     known |= {
@@ -229,20 +235,34 @@ def dataset(site: Site, source: str, dataset_id: str | None = None) -> str | Any
         "is_longer": len(row["description"] or "") > SHOWN,
         "document": document(site.output / source, row["file"]),
         "feed": feed_of(source=source, id=dataset_id),
+        "alike_href": lambda facet, value: addresses.here("/search", q=written(facet, value)),
     }
     return site.render("dataset.html", page="sources", dataset=row, **known)
 
 
-def _fields(row: dict[str, Any]) -> Iterator[tuple[str, str, Any]]:
-    """Yield what the page says of a dataset besides its heading: the label, the kind and the value of each field."""
+def _map(folder: Path, dataset_id: str, known: Known | None) -> Map | None:
+    """Return the map of a dataset whose document has shapes: of their thousands of corners the index has none."""
+    if known is None or known.bytes > _LARGEST_MAPPED:
+        return None
+    try:
+        places = item(folder, dataset_id, known).spatial
+    except UNREADABLE:  # the page says so of the document
+        return None
+    return drawn(place.geometry for place in places if place.geometry)
+
+
+def _fields(row: dict[str, Any]) -> Iterator[tuple[str, str, Any, str]]:
+    """Yield what the page says besides its heading: the label, kind and value of each field, and the filter for it."""
     found = {field: spec for field, spec in specs(Dataset).items() if "index" not in spec.without}
     for field in sorted(found.keys() - _HEADING, key=lambda field: (field in _IDS, list(found).index(field))):
         spec = found[field]
         values = [row[f"{spec.one or field}{end}"] for end, *_ in FORMS[spec.kind]]
         if spec.kind == "agents":  # the first name and the first address may be of two
-            yield from zip((spec.title(field), f"{spec.title(field)}’s mail"), ("text", "text"), values, strict=True)
+            labels = spec.title(field), f"{spec.title(field)}’s mail"
+            yield from zip(labels, ("text", "text"), values, ("", ""), strict=True)
         else:
-            yield spec.title(field), spec.kind, values if len(values) > 1 else values[0]
+            facet = spec.facet if spec.kind != "places" else ""  # which are shown with their names
+            yield spec.title(field), spec.kind, values if len(values) > 1 else values[0], facet
 
 
 def _documents(db: sqlite3.Connection, source: str, dataset_id: str) -> list[Any]:

@@ -283,7 +283,8 @@ class Found(Answer):
         Meta(description="The ten most frequent values, by the name of the filter; only on the first page."),
     ]
     counted: Annotated[int, Meta(description="Of how many datasets `facets` is; fewer than `total` for some of many.")]
-    meant: Annotated[str, Meta(description="The same words, spelled as the index has them, if nothing is found.")]
+    some: Annotated[bool, Meta(description="Whether no dataset has all of the words, and these have some of them.")]
+    meant: Annotated[str, Meta(description="The words spelled as the index has them, if no dataset has all.")]
     next: Next
 
 

@@ -7,7 +7,7 @@ import re
 import unicodedata
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field, replace
-from itertools import islice
+from itertools import accumulate, islice
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self, get_args
 
 from crawlers.exceptions import SearchError, hint
@@ -46,6 +46,7 @@ _MORE = "…"
 _WEIGHTS = "10, 5, 1, 3, 5, 5, 2, 2, 2, 3, 0"  # of the columns of `search`, in their order
 
 _COUNT = "SELECT count(*) FROM search WHERE search MATCH ?"
+_UP_TO = f"SELECT count(*) FROM (SELECT 1 FROM search WHERE search MATCH ? LIMIT {RANKED + 1})"  # noqa: S608
 _HITS = "SELECT rowid FROM search WHERE search MATCH ?"
 _HAS = f"{_HITS} AND rowid = ?"
 _RELEVANT = f"{_HITS} ORDER BY bm25(search, {_WEIGHTS}), rowid DESC"
@@ -120,13 +121,15 @@ class Results:
         rows: the datasets of the page.
         facets: the most frequent values of all datasets found, by the name of the filter.
         counted: of how many datasets that is: of all, but of a share of many that a day or a prefix has chosen.
-        meant: the text with words that the index has, if it has none of one; else "".
+        is_some: whether no dataset has all words, and these have some of them: the rarer, the sooner.
+        meant: the text with words that the index has, if no dataset has all; else "".
     """
 
     total: int = 0
     rows: list[Found] = field(default_factory=list)
     facets: dict[str, list[Count]] = field(default_factory=dict)
     counted: int = 0
+    is_some: bool = False
     meant: str = ""
 
 
@@ -208,7 +211,7 @@ class Search:
         return bool(self.text.strip()) and not (self.words or self.without or self.filters)
 
     def answer(self, db: sqlite3.Connection, *, limit: int = 20, offset: int = 0, with_facets: bool = False) -> Results:
-        """Return the datasets that are found.
+        """Return the datasets that are found; if none has all words, those that have some of them.
 
         Args:
             db: the index.
@@ -216,16 +219,31 @@ class Search:
             offset: the number of datasets to skip.
             with_facets: whether the values of all that are found are counted, too.
         """
+        found = self.exactly(db, limit, offset, with_facets=with_facets)
+        if found.total:
+            return found
+        some = replace(self, words=self._some(db))
+        found = some.exactly(db, limit, offset, with_facets=with_facets) if some.words else found
+        return replace(found, is_some=found.total > 0, meant=self._meant(db))
+
+    def exactly(self, db: sqlite3.Connection, limit: int, offset: int, *, with_facets: bool) -> Results:
+        """Return the datasets that match the query, as `answer`, but no other ones if there are none."""
         query = None if self.is_nothing else self._query(db)
-        if query is None:
-            return Results(meant=self._meant(db))
-        hits = _Hits(db, query, [each for each in self.filters if each.name in DATES])
-        if not hits.total:
-            return Results(meant=self._meant(db))
+        hits = _Hits(db, query, [each for each in self.filters if each.name in DATES]) if query else None
+        if not (hits and hits.total):
+            return Results()
         ids = islice(_merged(db, self._ordered(db, hits)), offset, offset + limit)
         rows = [_found(row, list(self.plain), places) for id_, places in ids for row in db.execute(_FOUND, (id_,))]
         found = Results(hits.total, rows)
         return replace(found, **hits.counted()) if with_facets else found
+
+    def _some(self, db: sqlite3.Connection) -> str:
+        """Return a query for one of the words, without those that most datasets have; "" if there is but one word."""
+        words = _WORDS.findall(self.words)
+        counts = {word: int(db.execute(_UP_TO, (word,)).fetchone()[0]) for word in words} if len(words) > 1 else {}
+        rare = sorted(filter(counts.get, counts), key=counts.__getitem__)
+        totals = accumulate(map(counts.__getitem__, rare))
+        return " OR ".join(word for word, total in zip(rare, totals, strict=True) if total <= RANKED)
 
     def _query(self, db: sqlite3.Connection) -> str | None:
         """Return a query of FTS5 for words and values; ``None`` if no dataset can have all of them."""
@@ -486,6 +504,7 @@ UNSPACED = (
 """The characters of scripts without spaces between words, as a range of a regular expression."""
 
 _UNSPACED = re.compile(f"[{UNSPACED}]")
+_WORDS = re.compile(r'"[^"]+"(?: \*)?')
 _COLUMNS = ", ".join(INDEXED)
 _IDS = "SELECT id FROM datasets WHERE source = ?1 AND dataset_id IN ({ids})"
 _SOME = "FROM datasets WHERE id IN (SELECT value FROM json_each(?))"
