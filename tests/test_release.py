@@ -89,6 +89,14 @@ def test_a_release_has_what_the_index_has(output, tmp_path):
     assert asked("SELECT typeof(keywords) FROM one.datasets LIMIT 1", one=one) == [("VARCHAR[]",)]
 
 
+def test_without_a_run_it_has_the_name_of_one(output, tmp_path):
+    seen = "2026-02-03T04:05:06.789Z"
+    document = f"VALUES ('source-0', 'dataset', 'x', '', 'x', 'x', 1, 'new', 'x', '{seen}', '{seen}')"
+    columns = "source, kind, dataset_id, resource_id, file, sha256, bytes, status, run, first_seen, last_seen"
+    change(output, "DELETE FROM runs", f"INSERT INTO documents ({columns}) {document}")
+    assert " of run 20260203T040506Z. " in made(output, tmp_path / "one")
+
+
 def test_it_says_what_it_is_in_each_form(output, tmp_path):
     change(output, f"UPDATE datasets SET title = '{HOSTILE}' WHERE id = 5")
     one = tmp_path / "one"
@@ -437,6 +445,7 @@ def test_what_is_no_release_is_left_alone(output, tmp_path, spoil, sentence):
         (["{empty}/r"], "{empty} holds no source: crawl one first"),
         (["{file}/r"], "{file} can't be written: File exists."),
         (["{file}"], "{file} is not a folder: name another."),
+        (["{empty}/\udcff"], "/ is not in UTF-8, which the tables need: name another folder."),
         (["s3://"], "FOLDER is no s3://bucket/prefix"),
         (["ftp://x"], "FOLDER must be a folder or s3://bucket/prefix"),
         ([], "scrapy release takes: FOLDER|s3://BUCKET/PREFIX"),

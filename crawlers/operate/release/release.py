@@ -221,6 +221,8 @@ def _beside(place: Folder) -> Iterator[tuple[Path, Before | None]]:
     into = place.root.absolute()
     if not into.name:
         raise ExportError(f"{place.name} is no folder for a release: name a new one.")
+    if not _is_utf8(into):
+        raise ExportError(f"{one_line(place.name)} is not in UTF-8, which the tables need: name another folder.")
     into.parent.mkdir(parents=True, exist_ok=True)
     with alone(into):
         made, old = into.with_name(f".{into.name}.releasing"), _old(into)
@@ -235,6 +237,14 @@ def _beside(place: Folder) -> Iterator[tuple[Path, Before | None]]:
             _exchange(made, into)
         finally:
             shutil.rmtree(made, ignore_errors=True)
+
+
+def _is_utf8(path: Path) -> bool:
+    try:
+        str(path).encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _replaceable(place: Folder, into: Path) -> dict[str, Any] | None:
