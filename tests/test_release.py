@@ -86,6 +86,8 @@ def test_a_release_has_what_the_index_has(output, tmp_path):
         every = f"SELECT * FROM '{one}/{table}.parquet'"
         each = f"SELECT * FROM '{one}/sources/*/{table}.parquet'"
         assert duckdb.sql(f"({every} EXCEPT ALL {each}) UNION ALL ({each} EXCEPT ALL {every})").fetchall() == []
+        groups = duckdb.sql(f"SELECT DISTINCT row_group_id FROM parquet_metadata('{one}/{table}.parquet')").fetchall()
+        assert groups == [(0,)], "of small sources together"
     assert asked("SELECT typeof(keywords) FROM one.datasets LIMIT 1", one=one) == [("VARCHAR[]",)]
 
 
