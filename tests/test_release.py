@@ -17,10 +17,12 @@ import pytest
 import yaml
 from obstore.store import MemoryStore
 
-from crawlers.exceptions import ExportError
-from crawlers.operate.release import release
+from crawlers.exceptions import COMMAND, ExportError
+from crawlers.operate.release import card, release
 from crawlers.operate.release.card import Card
 from crawlers.s3 import connection
+from crawlers.store.figures.contents import countries
+from crawlers.store.index.database import connect
 from tests.conftest import ROOT, command
 from tests.indexed import indexed, recounted
 from tests.test_pages import LOOKS, check_access, chromium, tab  # noqa: F401 -- a fixture
@@ -84,7 +86,17 @@ def test_a_release_has_what_the_index_has(output, tmp_path):
         every = f"SELECT * FROM '{one}/{table}.parquet'"
         each = f"SELECT * FROM '{one}/sources/*/{table}.parquet'"
         assert duckdb.sql(f"({every} EXCEPT ALL {each}) UNION ALL ({each} EXCEPT ALL {every})").fetchall() == []
+        groups = duckdb.sql(f"SELECT DISTINCT row_group_id FROM parquet_metadata('{one}/{table}.parquet')").fetchall()
+        assert groups == [(0,)], "of small sources together"
     assert asked("SELECT typeof(keywords) FROM one.datasets LIMIT 1", one=one) == [("VARCHAR[]",)]
+
+
+def test_without_a_run_it_has_the_name_of_one(output, tmp_path):
+    seen = "2026-02-03T04:05:06.789Z"
+    document = f"VALUES ('source-0', 'dataset', 'x', '', 'x', 'x', 1, 'new', 'x', '{seen}', '{seen}')"
+    columns = "source, kind, dataset_id, resource_id, file, sha256, bytes, status, run, first_seen, last_seen"
+    change(output, "DELETE FROM runs", f"INSERT INTO documents ({columns}) {document}")
+    assert " of run 20260203T040506Z. " in made(output, tmp_path / "one")
 
 
 def test_it_says_what_it_is_in_each_form(output, tmp_path):
@@ -104,6 +116,8 @@ def test_it_says_what_it_is_in_each_form(output, tmp_path):
     assert (card["pretty_name"], card["size_categories"]) == (GIVEN["title"], ["n<1K"])
     assert {each["data_files"] for each in card["configs"]} == {"datasets.parquet", "resources.parquet"}
     assert all(f"| `{field['name']}` |" in rest for fields in known["tables"].values() for field in fields)
+    query = rest.partition("```sql\n")[2].partition("```")[0]
+    assert duckdb.sql(re.sub(r"'(?=\w+\.parquet)", f"'{one}/", query)).fetchall(), "what the card shows can be asked"
     croissant = json.loads((one / "croissant.json").read_text())
     assert (croissant["license"], croissant["version"]) == (GIVEN["license"], "2026.2.2")
     assert {each["@id"]: each["sha256"] for each in croissant["distribution"]} == {
@@ -126,9 +140,39 @@ def test_it_says_what_it_is_in_each_form(output, tmp_path):
             assert "\u202e" not in body.decode(), name
 
 
-def test_it_is_the_same_byte_for_byte(output, tmp_path):
+def test_what_is_given_is_a_line_without_a_password(output, tmp_path):
+    one, given = tmp_path / "one", "Rivers\n---\x7f\u2028</script>\udcff"
+    address = "https://me:hunter22@e.org/r"
+    made(output, one, title=given, publisher=given, license=address, url=address)
+    _, front, _ = (one / "README.md").read_text().split("---\n", 2)
+    card = yaml.safe_load(front)
+    assert (card["pretty_name"], card["license_link"]) == ("Rivers ---</script>", "https://e.org/r")
+    assert [name for name, body in bytes_of(one).items() if b"hunter22" in body] == []
+    made(output, one, title=" \t")
+    assert yaml.safe_load((one / "README.md").read_text().split("---\n")[1])["pretty_name"] == "Catalogue metadata"
+
+
+def test_a_dataset_with_a_country_has_one(output):
+    places = json.dumps([{"name": "Kabul", "code": None}, {"code": "AFG"}, {"code": "KEN"}, {"geometry": "Point"}])
+    change(
+        output,
+        "UPDATE datasets SET spatial = NULL, country = NULL",
+        f"UPDATE datasets SET spatial = '{places}' WHERE id = 5",
+        'UPDATE datasets SET spatial = \'[{"name": "Kabul", "code": null}]\', country = \'Afghanistan\' WHERE id = 7',
+    )
+    with closing(connect(output)) as db:
+        rows = countries(db, ["source-0", "source-1", "source-2"])["rows"]
+    assert {row["label"]: row["value"] for row in rows} == {"AFG": 1, "KEN": 1, "Afghanistan": 1, "not stated": 235}
+
+
+def test_it_is_the_same_byte_for_byte(output, tmp_path, monkeypatch):
     made(output, tmp_path / "one")
-    made(output, tmp_path / "other/two")
+    pages = card._pages.__wrapped__()
+    pages.bytecode_cache = None
+    with monkeypatch.context() as patched:
+        patched.setenv(COMMAND, "catalogue-crawlers")
+        patched.setattr(card, "_pages", lambda: pages)
+        made(output, tmp_path / "other/two")
     first = bytes_of(tmp_path / "one")
     assert bytes_of(tmp_path / "other/two") == first
     made(output, tmp_path / "one")
@@ -235,6 +279,18 @@ def test_a_release_that_is_cut_short_leaves_the_old_one(output, tmp_path, monkey
     assert [path.name for path in tmp_path.iterdir() if path.name.startswith(".")] == []
 
 
+def test_an_old_one_that_was_moved_away_is_put_back(output, tmp_path):
+    """By one that was killed where two folders can't change places."""
+    folder, away = tmp_path / "release", tmp_path / ".release.before"
+    made(output, folder)
+    folder.rename(away)
+    change(output, "UPDATE datasets SET title = 'Another' WHERE id = 2", *NEXT_RUN)
+    assert made(output, folder).endswith("Since release 20260202T030000Z: 0 added, 1 changed, 0 removed.")
+    shutil.copytree(folder, away)
+    made(output, folder)
+    assert [path.name for path in tmp_path.iterdir() if path.name.startswith(".")] == []
+
+
 @pytest.mark.parametrize("is_atomic", [True, False])
 def test_two_folders_change_places(tmp_path, monkeypatch, is_atomic):
     for name in ("made", "into"):
@@ -297,6 +353,20 @@ def test_a_bucket_has_what_a_folder_has(output, tmp_path, store, monkeypatch):
         ExportError, match=r"has a broken release, datasets.parquet is missing: see `scrapy release --che"
     ):
         made(output, address)
+
+
+def test_a_bucket_with_other_things_is_left_alone(output, store):
+    store.put("index.html", b"mine")
+    with pytest.raises(ExportError, match=r"^s3://bucket/r is not empty and has no release: name another prefix\.$"):
+        made(output, "s3://bucket/r")
+    store.delete("index.html")
+    store.put(".releasing/metadata.json", b"[]")
+    with pytest.raises(ExportError, match=r"its \.releasing/metadata\.json is not one of a release"):
+        made(output, "s3://bucket/r")
+    store.delete(".releasing/metadata.json")
+    store.put(".releasing/sources/gone/datasets.parquet", b"of one that was cut short")
+    made(output, "s3://bucket/r")
+    assert [name for name in objects(store) if name.startswith(".")] == []
 
 
 def test_check_names_each_file_that_differs(output, tmp_path):
@@ -377,6 +447,7 @@ def test_what_is_no_release_is_left_alone(output, tmp_path, spoil, sentence):
         (["{empty}/r"], "{empty} holds no source: crawl one first"),
         (["{file}/r"], "{file} can't be written: File exists."),
         (["{file}"], "{file} is not a folder: name another."),
+        (["{empty}/\udcff"], "/ is not in UTF-8, which the tables need: name another folder."),
         (["s3://"], "FOLDER is no s3://bucket/prefix"),
         (["ftp://x"], "FOLDER must be a folder or s3://bucket/prefix"),
         ([], "scrapy release takes: FOLDER|s3://BUCKET/PREFIX"),

@@ -208,6 +208,21 @@ class Bucket(Place):
         with self._failures():
             obstore.copy(self.store, name, to)
 
+    def names(self, prefix: str = "") -> Iterator[str]:
+        """Yield the names of the objects.
+
+        Args:
+            prefix: the beginning of their names, up to a slash.
+
+        Raises:
+            ExportError: they can't be listed.
+        """
+        import obstore  # noqa: PLC0415
+
+        with self._failures():
+            for some in obstore.list(self.store, prefix or None):
+                yield from (one["path"] for one in some)
+
     def delete(self, names: list[str]) -> None:
         """Delete objects; those that are gone already are passed over.
 

@@ -10,9 +10,10 @@ from markupsafe import Markup
 
 from crawlers.operate.release import pages
 from crawlers.operate.release.tables import TABLES
-from crawlers.operate.report.report import environment, plain
+from crawlers.operate.report.report import Commands, environment, inert, plain
 from crawlers.records.moment import moment
 from crawlers.safety import strict_json
+from crawlers.safety.redact import without_logins
 from crawlers.store.export.croissant import CONFORMS_TO, CONTEXT
 from crawlers.store.figures import contents
 from crawlers.store.figures.formatting import counted
@@ -30,7 +31,13 @@ if TYPE_CHECKING:
 CROISSANT = "croissant.json"
 _PARQUET = "application/vnd.apache.parquet"
 _TYPES = {"real": "sc:Float", "integer": "sc:Integer"}
-_SIZES = ((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"), (1_000_000, "100K<n<1M"))
+_SIZES = (
+    (1_000, "n<1K"),
+    (10_000, "1K<n<10K"),
+    (100_000, "10K<n<100K"),
+    (1_000_000, "100K<n<1M"),
+    (10_000_000, "1M<n<10M"),
+)
 Files = dict[str, dict[str, Any]]
 """The bytes and the SHA-256 of each file, by its name."""
 
@@ -43,10 +50,11 @@ class Card:
     """
 
     def __init__(self, found: Figures, given: Mapping[str, str | None]) -> None:
-        self.found, self.given = found, given
+        self.found = found
+        self.given = {name: _shown(value) for name, value in given.items()}
         self.says = {title: sentence for title, (_, sentence) in _COVERAGE.items()}
         self.of = {title: noun for title, (noun, _) in _COVERAGE.items()}
-        self.title = given["title"] or "Catalogue metadata"
+        self.title = self.given["title"] or "Catalogue metadata"
         totals = found.totals
         what = f"{counted(totals['datasets'], 'dataset')} and {counted(totals['resources'], 'file')}"
         of = counted(len(found.sources), "catalogue")
@@ -151,7 +159,7 @@ class Card:
         (into / pages.FOLDER / "search.js").write_text(_script(), encoding="utf-8")
         about = {"sources": self.found.names, "parts": pages.in_page(parts)}
         self._render("index.html", into / "index.html", about=about, schema_org=self.schema_org(files))
-        size = next((name for most, name in _SIZES if self.found.totals["datasets"] < most), "n>1M")
+        size = next((name for most, name in _SIZES if self.found.totals["datasets"] < most), "10M<n<100M")
         self._render("README.md", into / "README.md", size=size, tables=TABLES, files=files, changelog=changelog)
 
     def _render(self, template: str, path: Path, **values: Any) -> None:
@@ -170,6 +178,11 @@ _COVERAGE = {
     "Formats of files": ("Format", "Of the files that are linked."),
 }
 _KEYS = {"datasets": ("source", "dataset_id"), "resources": ("source", "dataset_id", "position")}
+
+
+def _shown(value: str | None) -> str:
+    """Return what was given as a line that each of the files can have: without a password, too."""
+    return " ".join(inert(without_logins(value)).split())
 
 
 def _field(table: str, file: str, field: Field) -> dict[str, Any]:
@@ -194,6 +207,7 @@ def _pages() -> Environment:
     made = environment()
     assert made.loader is not None  # noqa: S101 -- for mypy: templates always gives one
     made.loader = ChoiceLoader([PackageLoader("crawlers.operate.release"), made.loader])
+    made.extensions.pop(Commands.identifier)  # the same bytes, whatever the command is called here
     made.policies["json.dumps_kwargs"] = {"sort_keys": False, "ensure_ascii": False}
     return made
 

@@ -6,6 +6,7 @@ Nothing in it depends on the day on which it is made: the newest run gives the r
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -27,6 +28,7 @@ FROM overview o LEFT JOIN runs r ON r.source = o.source AND r.run = o.last_run O
 """
 _ERRORS = "SELECT kind, count FROM run_errors WHERE source = ? AND run = ? ORDER BY kind"
 _SEEN = "SELECT max(last_seen) FROM documents"
+_NOT_IN_NAMES = re.compile(r"[-:]|\.\d+")  # of runs, which have a moment, too
 _EVIDENCE = ("started", "finished", "since", "expected", "listed", "failed")
 
 
@@ -35,7 +37,7 @@ class Figures:
     """What a release says of itself.
 
     Attributes:
-        id: the name of the newest run.
+        id: the name of the newest run; if no run is known, the moment in which a document was seen last, as one.
         time: when that ended.
         sources: a row for each: its counts, and the verdict of its last run with its evidence.
         coverage: bars by title, as `crawlers.store.figures.contents.licences` returns them.
@@ -91,7 +93,7 @@ def figures(db: sqlite3.Connection) -> Figures:
         completeness = contents.completeness(contents.descriptions(columns, names))
     quality = {(name, None): assessment(db, name) for name in names}
     return Figures(
-        id=newest["run"] or seen,
+        id=newest["run"] or _NOT_IN_NAMES.sub("", seen),
         time=newest["finished"] or seen,
         sources=sources,
         coverage=coverage,

@@ -15,7 +15,7 @@ from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from crawlers.exceptions import ExportError
+from crawlers.exceptions import AnswerError, ExportError
 from crawlers.operate.place import Bucket, Folder, place_of
 from crawlers.operate.release import changelog, pages, tables
 from crawlers.operate.release.card import Card, Files
@@ -130,21 +130,24 @@ class Before:
         return self.known["id"] == release["id"] and all(same)
 
 
-def described(place: Place) -> dict[str, Any] | None:
+def described(place: Place, name: str = METADATA) -> dict[str, Any] | None:
     """Return the metadata.json of the release in a place; ``None`` if there is none.
+
+    Args:
+        name: what it is called there.
 
     Raises:
         ExportError: it can't be read, or is not one.
     """
-    body = place.read(METADATA)
+    body = place.read(name)
     if body is None:
         return None
     try:
         known = strict_json.loads(body)
-    except ValueError:
+    except (ValueError, AnswerError):
         known = None
     if not isinstance(known, dict) or not isinstance(known.get("id"), str) or not _are_files(known.get("files")):
-        raise _broken(place, f"its {METADATA} is not one of a release")
+        raise _broken(place, f"its {name} is not one of a release")
     if known.get("schema") != SCHEMA:
         raise ExportError(f"{place.name} has a release of another version: name another folder.")
     return known
@@ -205,6 +208,8 @@ def _making(place: Place, spool: str | None) -> Iterator[tuple[Path, Before | No
                 made = Path(folder) / "release"
                 made.mkdir()
                 known = described(place)
+                if known is None and not all(name.startswith(_STAGE) for name in place.names()):
+                    raise ExportError(f"{place.name} is not empty and has no release: name another prefix.")
                 yield made, Before(place, known) if known else None
                 _upload(made, place)
     except OSError as error:
@@ -216,17 +221,30 @@ def _beside(place: Folder) -> Iterator[tuple[Path, Before | None]]:
     into = place.root.absolute()
     if not into.name:
         raise ExportError(f"{place.name} is no folder for a release: name a new one.")
+    if not _is_utf8(into):
+        raise ExportError(f"{one_line(place.name)} is not in UTF-8, which the tables need: name another folder.")
     into.parent.mkdir(parents=True, exist_ok=True)
     with alone(into):
+        made, old = into.with_name(f".{into.name}.releasing"), _old(into)
+        if old.is_dir() and not into.exists():
+            old.rename(into)  # one that was killed had moved it away
         known = _replaceable(place, into)
-        made = into.with_name(f".{into.name}.releasing")
-        shutil.rmtree(made, ignore_errors=True)  # of a killed one
+        for left in (made, old):
+            shutil.rmtree(left, ignore_errors=True)  # of a killed one
         made.mkdir()
         try:
             yield made, Before(place, known) if known else None
             _exchange(made, into)
         finally:
             shutil.rmtree(made, ignore_errors=True)
+
+
+def _is_utf8(path: Path) -> bool:
+    try:
+        str(path).encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _replaceable(place: Folder, into: Path) -> dict[str, Any] | None:
@@ -264,11 +282,15 @@ def _exchange(made: Path, into: Path) -> None:
         renameat2 = ctypes.CDLL(None, use_errno=True).renameat2
         if renameat2(_HERE, os.fsencode(made), _HERE, os.fsencode(into), _EXCHANGE) == 0:
             return
-    old = into.with_name(f".{into.name}.before")
-    shutil.rmtree(old, ignore_errors=True)
+    old = _old(into)
     into.rename(old)
     made.rename(into)
     shutil.rmtree(old)
+
+
+def _old(into: Path) -> Path:
+    """Return where the release before is for a moment, if two folders can't change places."""
+    return into.with_name(f".{into.name}.before")
 
 
 def _upload(made: Path, bucket: Bucket) -> None:
@@ -280,17 +302,16 @@ def _upload(made: Path, bucket: Bucket) -> None:
 
 def _finish(bucket: Bucket) -> None:
     """Copy what is uploaded as a whole to its place, and remove what the release before had and this one lacks."""
-    body = bucket.read(_STAGE + METADATA)
-    if body is None:
+    known = described(bucket, _STAGE + METADATA)
+    if known is None:
         return
-    files = [*strict_json.loads(body)["files"]]
-    before = described(bucket)
+    files, before = [*known["files"]], described(bucket)
     for name in files:
         bucket.copy(_STAGE + name, name)
     bucket.delete([name for name in (before or {"files": ()})["files"] if name not in files])
     bucket.copy(_STAGE + METADATA, METADATA)
     bucket.delete([_STAGE + METADATA])
-    bucket.delete([_STAGE + name for name in files])
+    bucket.delete([*bucket.names(_STAGE)])  # and what one that was cut short had, and this one lacks
 
 
 # Whether it is what it says
@@ -314,10 +335,10 @@ def check(address: str) -> tuple[str, list[str]]:
             for chunk in place.chunks(name):
                 digest.update(chunk)
         except FileNotFoundError:
-            found.append(f"{name} is missing.")
+            found.append(f"{one_line(name)} is missing.")
             continue
         if digest.hexdigest() != said["sha256"]:
-            found.append(f"{name} is not what {METADATA} says.")
+            found.append(f"{one_line(name)} is not what {METADATA} says.")
     if isinstance(place, Folder):
         others = sorted(_names(place.root) - {METADATA, *known["files"]})
         found += [f"{one_line(name)} is no part of the release." for name in others]

@@ -111,14 +111,37 @@ def write(db: sqlite3.Connection, table: Table, sources: dict[str, str], into: P
     """
     arrow, parquet = installed()
     schema = arrow.schema([arrow.field(field.name, _type(arrow, field)) for field in table.fields])
-    with _writer(parquet, into / table.file, schema) as every:
+    with _writer(parquet, into / table.file, schema) as file:
+        every = _Joined(arrow, file)
         for source, folder in sources.items():
             with _writer(parquet, into / folder / table.file, schema) as own:
                 for rows in _groups(db.execute(table.query, (source,))):
                     columns = list(map(_cells, table.fields, zip(*rows, strict=True)))
                     batch = arrow.table(columns, schema=schema)
-                    every.write_table(batch, row_group_size=_GROUP)
                     own.write_table(batch, row_group_size=_GROUP)
+                    every.add(batch)
+        every.flush()
+
+
+class _Joined:
+    """Writes row groups of several small sources: the head of a group is larger than a few rows."""
+
+    def __init__(self, arrow: Any, file: Any) -> None:
+        self.arrow, self.file = arrow, file
+        self.waiting: list[Any] = []
+        self.rows, self.size = 0, 0
+
+    def add(self, batch: Any) -> None:
+        rows, size = batch.num_rows, batch.nbytes
+        if self.rows + rows > _GROUP or self.size + size > _BYTES:
+            self.flush()
+        self.waiting.append(batch)
+        self.rows, self.size = self.rows + rows, self.size + size
+
+    def flush(self) -> None:
+        if self.waiting:
+            self.file.write_table(self.arrow.concat_tables(self.waiting), row_group_size=_GROUP)
+        self.waiting, self.rows, self.size = [], 0, 0
 
 
 def _writer(parquet: Any, path: Path, schema: Any) -> Any:

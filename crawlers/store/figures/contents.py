@@ -90,7 +90,7 @@ _LANGUAGES = f"""
 _COUNTRIES = f"""
     SELECT country, count(*) FROM (
         SELECT DISTINCT datasets.id, coalesce(one.value ->> 'code', country) AS country FROM datasets
-        LEFT JOIN json_each(spatial) one WHERE {_HELD}
+        LEFT JOIN json_each(spatial) one ON one.value ->> 'code' > '' WHERE {_HELD}
     ) GROUP BY 1 ORDER BY 2 DESC, 1
 """  # noqa: S608
 AGES = {
