@@ -107,7 +107,8 @@ class Cage:
     def check(self, crawl: Crawl) -> None:
         """Nothing is anywhere else, all of it can be read, and nothing of it is this project's own mistake."""
         assert sorted(path.name for path in self.folder.iterdir()) == ["log", "output", "temporary", "work"]
-        assert not [*(self.folder / "work").iterdir(), *(self.folder / "temporary").iterdir()]
+        left = [*(self.folder / "work").rglob("*"), *(self.folder / "temporary").iterdir()]
+        assert {path.relative_to(self.folder).as_posix() for path in left} <= {"work/jobs", "work/jobs/.hosts"}, left
         written = {path.name.lstrip(".").partition(".")[0] for path in (self.folder / "output").iterdir()}
         assert written <= {"127", "index", "figures"}
         known = {".lock", "datasets", "errors.jsonl", "flaws.jsonl", "manifest.jsonl", "runs", "timeseries"}

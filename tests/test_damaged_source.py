@@ -127,7 +127,9 @@ def test_a_search_of_a_mirror_that_can_not_be_read_says_so(tmp_path, monkeypatch
     command = Command()
     command.settings = {"OUTPUT_STORE": "s3://bucket", "OUTPUT_DIR": str(two.folder)}
     Folder(two.folder / "a").write("x")
-    command.run(["rivers"], SimpleNamespace(source=None, limit=20, json=False, withdrawn=False))
+    given = {"source": None, "sort": "relevance", "limit": 20, "withdrawn": False}
+    forms = dict.fromkeys(("facets", "json", "csv", "atom"), False)
+    command.run(["rivers"], SimpleNamespace(**given, **forms))
     said = capsys.readouterr()
     assert command.exitcode == 3
     assert "commit 1 of [b] is damaged" in said.err

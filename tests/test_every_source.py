@@ -60,6 +60,11 @@ def secrets(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv(name, value)
 
 
+FACETS = """
+SELECT source, dataset_id, facet, facets.value FROM datasets, json_each(datasets.facets) one JOIN facets ON code = one.value
+"""
+
+
 class Place:
     """A folder in which subjects are crawled.
 
@@ -125,11 +130,12 @@ class Place:
         found: list[tuple[object, ...]] = []
         with closing(sqlite3.connect(self.output / "index.sqlite")) as db:
             for table in ("datasets", "resources", "documents", "observations", "runs"):
-                left_out = {"id", "first_seen", "last_seen"} | (
+                left_out = {"id", "first_seen", "last_seen", "facets"} | (
                     {"metadata_modified"} if table == "documents" else set()
                 )
                 names = [row[1] for row in db.execute(f"PRAGMA table_info({table})") if row[1] not in left_out]
                 found += sorted(db.execute(f"SELECT {', '.join(names)} FROM {table}").fetchall(), key=repr)
+            found += sorted(db.execute(FACETS).fetchall())  # whose numbers are in the order in which they came
         return found
 
 
