@@ -103,7 +103,7 @@ class Turns:
         if key not in self.waiting and not is_ours:
             self.waiting.add(key)
             self.tell(key, f"waits for its turn at {key}: another crawl of this machine asks it")
-            logger.info("%s waits for its turn: another crawl of this machine asks it", key)
+            logger.info("%s waits for its turn: another crawl of this machine asks it (HOST_TURNS)", key)
         return False
 
     def _let_go(self, slot: Slot) -> None:
