@@ -514,7 +514,7 @@ def test_a_long_document_is_searched_in_one_pass(part):
     body = part * (16 * 1024 * 1024 // len(part))
     begin = time.process_time()
     writable(body)
-    assert time.process_time() - begin < 2
+    assert time.process_time() - begin < 6  # it is half a second; squared, it would be an hour
 
 
 def test_logins_of_a_portals_addresses_are_stored_nowhere(crawl, tmp_path):
