@@ -61,7 +61,8 @@ def secrets(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 FACETS = """
-SELECT source, dataset_id, facet, facets.value FROM datasets, json_each(datasets.facets) one JOIN facets ON code = one.value
+SELECT source, dataset_id, facet, facets.value
+FROM datasets, json_each(datasets.facets) one JOIN facets ON code = one.value
 """
 
 
