@@ -210,7 +210,7 @@ _OF_IDS = "SELECT group_concat(facets, '') FROM datasets WHERE id IN (SELECT val
 _OF_HITS = "SELECT group_concat(facets, '') FROM datasets WHERE id IN (SELECT rowid FROM search WHERE search MATCH ?)"
 _NAMES = "SELECT facet, value, code FROM facets WHERE code IN (SELECT value FROM json_each(?))"
 _HITS_FROM = "SELECT rowid FROM search WHERE search MATCH ? AND rowid >= ? LIMIT ?"
-_UP_TO = f"SELECT count(*) FROM (SELECT 1 FROM search WHERE search MATCH ? LIMIT {MORE})"  # noqa: S608
+_UP_TO = "SELECT count(*) FROM (SELECT 1 FROM search WHERE search MATCH ? LIMIT ?)"
 
 
 def counted(db: sqlite3.Connection, ids: Iterable[int], shown: int = _SHOWN) -> dict[str, list[Count]]:
@@ -233,14 +233,16 @@ def counted_hits(db: sqlite3.Connection, query: str, total: int, shown: int = _S
     frequent = _named(db, _counter(db, _OF_IDS, orjson.dumps(_some(db, query)).decode()), shown, coded=True)
     found = {}
     for facet, several in frequent.items():
-        counts = [(count, Count(value, _up_to(db, query, code))) for value, count, code in several]
+        queries = (f'({query}) AND kept : "{MARK}{code}"' for *_, code in several)
+        counts = [(one[1], Count(one[0], up_to(db, each, MORE))) for one, each in zip(several, queries, strict=True)]
         counts.sort(key=lambda one: (-one[1].datasets, -one[0], one[1].value))
         found[facet] = [count for _, count in counts if count.datasets]
     return found
 
 
-def _up_to(db: sqlite3.Connection, query: str, code: int) -> int:
-    return int(db.execute(_UP_TO, (f'({query}) AND kept : "{MARK}{code}"',)).fetchone()[0])
+def up_to(db: sqlite3.Connection, query: str, most: int) -> int:
+    """Return how many hits a query of FTS5 has; of more than `most`, that."""
+    return int(db.execute(_UP_TO, (query, most)).fetchone()[0])
 
 
 def _some(db: sqlite3.Connection, query: str) -> list[int]:

@@ -46,7 +46,6 @@ _MORE = "…"
 _WEIGHTS = "10, 5, 1, 3, 5, 5, 2, 2, 2, 3, 0"  # of the columns of `search`, in their order
 
 _COUNT = "SELECT count(*) FROM search WHERE search MATCH ?"
-_UP_TO = f"SELECT count(*) FROM (SELECT 1 FROM search WHERE search MATCH ? LIMIT {RANKED + 1})"  # noqa: S608
 _HITS = "SELECT rowid FROM search WHERE search MATCH ?"
 _HAS = f"{_HITS} AND rowid = ?"
 _RELEVANT = f"{_HITS} ORDER BY bm25(search, {_WEIGHTS}), rowid DESC"
@@ -240,7 +239,7 @@ class Search:
     def _some(self, db: sqlite3.Connection) -> str:
         """Return a query for one of the words, without those that most datasets have; "" if there is but one word."""
         words = _WORDS.findall(self.words)
-        counts = {word: int(db.execute(_UP_TO, (word,)).fetchone()[0]) for word in words} if len(words) > 1 else {}
+        counts = {word: facets.up_to(db, word, RANKED + 1) for word in words} if len(words) > 1 else {}
         rare = sorted(filter(counts.get, counts), key=counts.__getitem__)
         totals = accumulate(map(counts.__getitem__, rare))
         return " OR ".join(word for word, total in zip(rare, totals, strict=True) if total <= RANKED)
