@@ -4,7 +4,7 @@
 
 Each page is followed in a fresh copy of the project, in one shell, with no network but the loopback. It runs the blocks
 ``sh``, and the lines "$ " of blocks ``text``. It compares the output with what follows such a line, or with the block
-``text`` after a block ``sh``. There, ``...`` stands for anything; moments, durations and ports may differ. A command
+``text`` after a block ``sh``. There, ``...`` stands for anything; moments, days, durations and ports may differ. A command
 that shows "until Ctrl-C" is interrupted when the addresses that it shows have answered.
 
 A block behind the comment ``<!-- not followed: REASON -->`` is left out; one behind ``<!-- file: PATH -->`` is written.
@@ -42,6 +42,7 @@ _BLOCK = re.compile(
 _VARYING = (
     (re.compile(r"\b\d{8}T\d{6}Z"), "RUN"),
     (re.compile(r"\b\d{4}-\d\d-\d\d \d\d:\d\d(:\d\d)?"), "MOMENT"),
+    (re.compile(r"\b20\d\d-\d\d-\d\d\b"), "DAY"),
     (re.compile(r"\b\d+(\.\d+)? (s|ms|min)\b"), "DURATION"),
     (re.compile(r"127\.0\.0\.1:\d+"), "127.0.0.1:PORT"),
     (re.compile(r"\s+"), " "),
