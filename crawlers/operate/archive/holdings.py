@@ -55,6 +55,12 @@ _LAST = f"""
     WHERE time <= :at AND ((:dataset IS NULL AND ({_NAMED})) OR (source = :source AND dataset_id = :dataset))
 ) WHERE age = 1 ORDER BY source, dataset_id, resource_id, url
 """  # noqa: S608
+_VERSIONS = """
+CREATE TEMP VIEW versions AS
+SELECT sha256, source, dataset_id, resource_id, url, max(is_last) AS is_current, max(time) AS seen,
+    max(coalesce(kept_at, time)) AS kept, max(size) FILTER (WHERE state IN ('kept', 'unchanged')) AS bytes
+FROM captures WHERE sha256 IS NOT NULL GROUP BY source, dataset_id, resource_id, url, sha256
+"""
 _FIRST = f"""
 SELECT {_COLUMNS} FROM captures
 WHERE source = ? AND dataset_id = ? AND resource_id = ? AND url = ? AND sha256 = ? AND time >= coalesce(?, '')
@@ -90,7 +96,9 @@ class Holdings:
         settings: the project's.
 
     Attributes:
-        db: the index, read-only but for temporary tables; up to date, but for archives that are being crawled.
+        db: the index, read-only but for temporary tables; up to date, but for archives that are being crawled. Its
+            view ``versions`` has each content that each resource ever had: whether it is the last, when it was kept and
+            when it was seen last, its bytes.
         damaged: the sources that can't be read.
 
     Raises:
@@ -106,6 +114,7 @@ class Holdings:
             raise ArchiveError(f"{output} has no archive yet: `scrapy crawl archive -a of=SOURCE` fills one.")
         self.damaged = set(catch_up(output, lambda sentence: print_error(one_line(sentence, 2_000))))
         self.db = connect(output)
+        self.db.execute(_VERSIONS)
         self._tables = 0
 
     def __enter__(self) -> Self:

@@ -40,8 +40,7 @@ ON CONFLICT DO UPDATE SET withdrawn = ?3, reason = ?4
 _MISSING = """
 WITH gone AS (SELECT sha256, max(withdrawn) AS time FROM recorded GROUP BY sha256),
 needed AS (
-    SELECT sha256, source, dataset_id, resource_id, url, max(coalesce(kept_at, time)) AS time FROM captures
-    WHERE sha256 IS NOT NULL GROUP BY sha256, source
+    SELECT sha256, source, dataset_id, resource_id, url, max(kept) AS time FROM versions GROUP BY sha256, source
     UNION ALL SELECT sha256, source, NULL, NULL, NULL, added FROM recorded WHERE added IS NOT NULL
 )
 SELECT sha256, source, dataset_id, resource_id, url FROM needed
@@ -52,14 +51,19 @@ GROUP BY sha256 ORDER BY source, dataset_id, resource_id, sha256
 _PRUNED = """
 SELECT reason, withdrawn FROM recorded WHERE sha256 = :sha256 AND withdrawn >= (
     SELECT coalesce(max(time), '') FROM (
-        SELECT coalesce(kept_at, time) AS time FROM captures WHERE sha256 = :sha256
-        UNION ALL SELECT added FROM recorded WHERE sha256 = :sha256
+        SELECT kept AS time FROM versions WHERE sha256 = :sha256 UNION ALL SELECT added FROM recorded WHERE sha256 = :sha256
     )
 ) ORDER BY withdrawn DESC LIMIT 1
 """
+_USERS = """
+SELECT source, dataset_id, resource_id, url FROM (
+    SELECT *, row_number() OVER (PARTITION BY source ORDER BY is_current DESC, seen DESC) AS place
+    FROM versions WHERE sha256 = ?
+) WHERE place = 1 ORDER BY seen DESC
+"""
 UNREFERENCED = """
 SELECT sha256, bytes, modified FROM stored
-WHERE NOT EXISTS (SELECT 1 FROM captures c WHERE c.sha256 = stored.sha256)
+WHERE NOT EXISTS (SELECT 1 FROM captures WHERE captures.sha256 = stored.sha256)
 AND NOT EXISTS (SELECT 1 FROM recorded r WHERE r.sha256 = stored.sha256 AND r.added > coalesce(r.withdrawn, ''))
 ORDER BY modified, sha256
 """
@@ -142,6 +146,11 @@ def missing(holdings: Holdings, source: str | None = None) -> Iterator[sqlite3.R
     for row in holdings.rows(_MISSING, {"source": source}):
         if stored(holdings.blobs, row["sha256"]) is None:  # it may have come while the store was listed
             yield row
+
+
+def users(holdings: Holdings, sha256: str) -> Iterator[sqlite3.Row]:
+    """Yield the resource of each archive that has a file or had it last: source, dataset_id, resource_id and url."""
+    yield from holdings.rows(_USERS, (sha256,))
 
 
 def stored(blobs: Blobs, sha256: str) -> Blob | None:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from crawlers.archive.blobs import key
 from crawlers.exceptions import ArchiveError
 from crawlers.operate.archive.holdings import archives
-from crawlers.operate.archive.inventory import PRUNED, UNREFERENCED, take_stock
+from crawlers.operate.archive.inventory import PRUNED, UNREFERENCED, take_stock, users
 from crawlers.records import moment
 from crawlers.safety.locks import LOCK, is_crawled, take
 from crawlers.safety.redact import safe_line
@@ -38,34 +38,28 @@ _FIELDS = (
     *("metadata_source", "metadata_file", "metadata_url", "time", "run", "status", "sha256", "bytes"),
     *("metadata_modified", "reason"),
 )
-_VERSIONS = """
-DROP TABLE IF EXISTS temp.versions; DROP TABLE IF EXISTS temp.doomed; DROP TABLE IF EXISTS temp.loose;
-CREATE TEMP TABLE versions AS
-SELECT *, row_number() OVER (
-    PARTITION BY source, dataset_id, resource_id, url ORDER BY is_current DESC, seen DESC
-) - 1 AS age FROM (
-    SELECT sha256, source, dataset_id, resource_id, url, max(is_last) AS is_current, max(time) AS seen
-    FROM captures WHERE sha256 IS NOT NULL GROUP BY source, dataset_id, resource_id, url, sha256
-);
-CREATE INDEX temp.versions_blob ON versions (sha256);
+_AGED = """
+DROP TABLE IF EXISTS temp.aged; DROP TABLE IF EXISTS temp.doomed; DROP TABLE IF EXISTS temp.loose;
+CREATE TEMP TABLE aged AS
+SELECT sha256, min(age) AS youngest, max(seen) AS seen, bytes FROM (
+    SELECT sha256, seen, row_number() OVER (
+        PARTITION BY source, dataset_id, resource_id, url ORDER BY is_current DESC, seen DESC
+    ) - 1 AS age FROM versions
+) JOIN stored USING (sha256) GROUP BY sha256;
 CREATE TEMP TABLE doomed (sha256 TEXT PRIMARY KEY, bytes INTEGER, seen TEXT, reason TEXT);
 """
 _OLD = """
-INSERT INTO doomed SELECT v.sha256, s.bytes, max(v.seen), :reason FROM versions v JOIN stored s USING (sha256)
-GROUP BY v.sha256 HAVING min(v.age) >= 1 AND min({beyond})
+INSERT INTO doomed SELECT sha256, bytes, seen, :reason FROM aged WHERE youngest >= 1 AND {beyond}
 ON CONFLICT DO NOTHING
 """
 _BEYOND_BYTES = """
 INSERT INTO doomed SELECT sha256, bytes, seen, :reason FROM (
-    SELECT sha256, bytes, seen, sum(bytes) OVER (ORDER BY seen, sha256) - bytes AS freed FROM (
-        SELECT v.sha256, s.bytes, max(v.seen) AS seen FROM versions v JOIN stored s USING (sha256)
-        WHERE v.sha256 NOT IN (SELECT sha256 FROM doomed) GROUP BY v.sha256 HAVING min(v.age) >= 1
-    )
+    SELECT sha256, bytes, seen, sum(bytes) OVER (ORDER BY seen, sha256) - bytes AS freed
+    FROM aged WHERE youngest >= 1 AND sha256 NOT IN (SELECT sha256 FROM doomed)
 ) WHERE freed < :excess
 """
 _EXCESS = """
-SELECT coalesce(sum(bytes), 0) - :most FROM stored
-WHERE sha256 IN (SELECT sha256 FROM captures) AND sha256 NOT IN (SELECT sha256 FROM doomed)
+SELECT coalesce(sum(bytes), 0) - :most FROM aged WHERE sha256 NOT IN (SELECT sha256 FROM doomed)
 """
 _IS_LOOSE = f"""
 CREATE TEMP TABLE loose AS
@@ -73,9 +67,6 @@ SELECT sha256, bytes, 'no capture had it' AS reason FROM ({UNREFERENCED}) WHERE 
 """  # noqa: S608
 _LOOSE = "SELECT sha256, bytes, reason FROM loose"
 _DOOMED = "SELECT sha256, bytes, seen, reason FROM doomed ORDER BY seen, sha256"
-_USERS = """
-SELECT source, dataset_id, resource_id, url FROM versions WHERE sha256 = ? GROUP BY source ORDER BY seen
-"""
 _LINES = "SELECT source, line FROM recorded WHERE sha256 = ? AND added IS NOT NULL"
 
 
@@ -163,15 +154,15 @@ def _choose(holdings: Holdings) -> None:
     """Fill the tables `doomed`, with blobs beyond a limit, and `loose`, with those that are unreferenced."""
     limits = _Limits(*(holdings.settings.getint(f"ARCHIVE_{name}") for name in _LIMITS))
     db = holdings.db
-    db.executescript(_VERSIONS)
+    db.executescript(_AGED)
     db.execute(_IS_LOOSE, {"oldest": time.time() - _YOUNG})
     cutoff = moment.written(datetime.now(UTC) - timedelta(days=limits.days))
     if limits.versions:
         reason = {"reason": f"beyond ARCHIVE_KEEP_VERSIONS = {limits.versions}"}
-        db.execute(_OLD.format(beyond="v.age > :versions"), reason | {"versions": limits.versions})
+        db.execute(_OLD.format(beyond="youngest > :versions"), reason | {"versions": limits.versions})
     if limits.days:
         reason = {"reason": f"beyond ARCHIVE_KEEP_DAYS = {limits.days}"}
-        db.execute(_OLD.format(beyond="v.seen < :cutoff"), reason | {"cutoff": cutoff})
+        db.execute(_OLD.format(beyond="seen < :cutoff"), reason | {"cutoff": cutoff})
     if limits.bytes:
         reason = {"reason": f"beyond ARCHIVE_MAX_BYTES = {limits.bytes}"}
         db.execute(_BEYOND_BYTES, reason | {"excess": _excess(holdings, limits.bytes)})
@@ -199,7 +190,8 @@ def _print_all(holdings: Holdings, leftovers: list[Path]) -> int:
         print(f"unreferenced  {row['sha256']}  {size(row['bytes'])}  no capture has it")
         count, volume = count + 1, volume + row["bytes"]
     for row in holdings.rows(_DOOMED):
-        about = "  ".join(safe_line(part, _LONGEST) for part in _user(holdings, row["sha256"])[1:])
+        user = next(users(holdings, row["sha256"]), ())
+        about = "  ".join(safe_line(part, _LONGEST) for part in (*user,)[1:])
         reason = f"{row['reason']}, last seen {date(row['seen'])}"
         print(f"old version   {row['sha256']}  {size(row['bytes'])}  {reason}  {about}")
         count, volume = count + 1, volume + row["bytes"]
@@ -217,11 +209,6 @@ def _print_excess(holdings: Holdings) -> None:
     excess = _excess(holdings, most) if most else 0
     if excess > 0:
         print(f"The files that stay have {size(excess)} more than ARCHIVE_MAX_BYTES: all of them are current.")
-
-
-def _user(holdings: Holdings, sha256: str) -> tuple[str, ...]:
-    """Return the archive, the dataset, the resource and the address that had a file last; empty if none had."""
-    return next((tuple(row) for row in holdings.rows(_USERS, (sha256,))), ())
 
 
 def _remove(holdings: Holdings, leftovers: list[Path]) -> None:
@@ -251,12 +238,12 @@ def _remove(holdings: Holdings, leftovers: list[Path]) -> None:
 def _withdrawn(holdings: Holdings, sha256: str) -> Iterator[tuple[str, dict[str, Any]]]:
     """Yield the archives that know a file, each with the line for its manifest, but for what the caller adds."""
     known = {row["source"]: lines.entry(row["line"].encode()) for row in holdings.rows(_LINES, (sha256,))}
-    users = {row["source"]: row for row in holdings.rows(_USERS, (sha256,))}
-    for source in sorted({*known, *users}):
+    had = {row["source"]: row for row in users(holdings, sha256)}
+    for source in sorted({*known, *had}):
         line = dict.fromkeys(_FIELDS) | {"kind": "file", "metadata_file": key(sha256), "sha256": sha256}
-        if source in users:
-            line |= {name: users[source][name] for name in ("dataset_id", "resource_id")}
-            line["metadata_url"] = users[source]["url"]
+        if source in had:
+            line |= {name: had[source][name] for name in ("dataset_id", "resource_id")}
+            line["metadata_url"] = had[source]["url"]
         yield source, line | (known.get(source) or {}) | {"status": "withdrawn"}
 
 

@@ -25,16 +25,15 @@ SELECT source, {group} AS part, state, error, http_status, count(*) AS files FRO
 GROUP BY 1, 2, 3, 4, 5 ORDER BY 1, 2, 3, files DESC
 """
 _LAST_COPIES = "SELECT source, {group} AS part, count(*) AS files FROM last_copies GROUP BY 1, 2"
-_SIZE = "(SELECT max(size) FROM captures k WHERE k.sha256 = c.sha256 AND k.state IN ('kept', 'unchanged'))"
 _BYTES = """
 SELECT source, part, count(*) AS blobs, sum(bytes) AS bytes, sum(linked * bytes) AS linked_bytes FROM (
-    SELECT source, {group} AS part, count(*) AS linked, {size} AS bytes
-    FROM files c WHERE sha256 IS NOT NULL GROUP BY source, part, sha256
+    SELECT source, {group} AS part, count(*) AS linked, max(bytes) AS bytes
+    FROM files JOIN versions USING (source, dataset_id, resource_id, url, sha256) GROUP BY source, part, sha256
 ) GROUP BY source, part
 """
 _ALL_BYTES = """
 SELECT count(*) AS blobs, sum(bytes) AS bytes FROM (
-    SELECT {size} AS bytes FROM captures c WHERE sha256 IS NOT NULL {of} GROUP BY sha256
+    SELECT max(bytes) AS bytes FROM versions WHERE source IN (SELECT value FROM json_each(?)) GROUP BY sha256
 )
 """
 _HEADING = ("kept", "unchanged", "alive", "broken", "unknown", "not data", "too large", "not taken", "failed here")
@@ -97,7 +96,7 @@ def _rows(holdings: Holdings, by: str | None) -> list[Row]:
             row.reasons[_reason(found["error"], found["http_status"])] += found["files"]
     for found in holdings.rows(_LAST_COPIES.format(group=_GROUPS[by])):
         rows[found["source"], found["part"]].last_copies = found["files"]
-    for found in holdings.rows(_BYTES.format(group=_GROUPS[by], size=_SIZE)):
+    for found in holdings.rows(_BYTES.format(group=_GROUPS[by])):
         row = rows[found["source"], found["part"]]
         row.blobs, row.bytes, row.linked_bytes = found["blobs"], found["bytes"] or 0, found["linked_bytes"] or 0
     return list(rows.values())
@@ -145,8 +144,6 @@ def _broken(rows: list[Row]) -> Iterator[str]:
 
 def _total(holdings: Holdings, chosen: list[str]) -> str:
     """Return a line about all files of the chosen archives, older versions too; each counts once."""
-    marks = ", ".join("?" * len(chosen))
-    query = _ALL_BYTES.format(size=_SIZE, of=f"AND source IN ({marks})")
-    (found,) = holdings.rows(query, chosen)
+    (found,) = holdings.rows(_ALL_BYTES, [json.dumps(chosen)])
     blobs = found["blobs"]
     return f"With older versions: {number(blobs)} {'file' if blobs == 1 else 'files'}, {size(found['bytes'] or 0)}."

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from crawlers.exceptions import ArchiveError, DamagedError
 from crawlers.operate.archive.holdings import StoredFile
-from crawlers.operate.archive.inventory import UNREFERENCED, missing, stored, take_stock
+from crawlers.operate.archive.inventory import UNREFERENCED, missing, stored, take_stock, users
 from crawlers.operate.verification import DIFFERS, Progress, Verified, print_difference, print_table
 from crawlers.safety.locks import is_crawled
 from crawlers.safety.redact import safe_line
@@ -23,16 +23,13 @@ if TYPE_CHECKING:
 _LONGEST = 5_000  # characters of an address
 _SAMPLE = re.compile(r"([0-9]{1,12})(%?)")
 _CHOSEN = """
-FROM stored WHERE :source IS NULL OR sha256 IN (SELECT sha256 FROM captures WHERE source = :source)
+FROM stored WHERE :source IS NULL OR sha256 IN (SELECT sha256 FROM versions WHERE source = :source)
 """
 _MEND = (
     "Delete a damaged file from the store: the next crawl that asks for it fetches it again, if the host still has it."
 )
 _BEING_CRAWLED = "An archive is being crawled: what is unreferenced may be a file whose capture is not written yet."
 _PRUNE = "`scrapy archive prune` lists unreferenced files that are an hour old, and removes them with --yes."
-_USERS = """
-SELECT source, dataset_id, resource_id, url FROM captures WHERE sha256 = ? ORDER BY is_last DESC, time DESC LIMIT 1
-"""
 
 
 def verify(holdings: Holdings, names: list[str], opts: argparse.Namespace) -> int:
@@ -137,7 +134,8 @@ def _is_damaged(holdings: Holdings, row: sqlite3.Row, progress: Progress) -> boo
     except ArchiveError as error:
         if stored(holdings.blobs, row["sha256"]) is None:
             return False  # pruned meanwhile; missing ones are listed apart
-        about = f"{_described(row)}  {_user(holdings, row['sha256'])}"
+        user = next(users(holdings, row["sha256"]), ("no capture has it",))
+        about = "  ".join([_described(row), *(safe_line(part, _LONGEST) for part in user)])
         word = "damaged"
         if not isinstance(error, DamagedError):
             word, about = "unreadable", f"{about}  {safe_line(error, _LONGEST)}"
@@ -146,9 +144,3 @@ def _is_damaged(holdings: Holdings, row: sqlite3.Row, progress: Progress) -> boo
     finally:
         progress.end_file()
     return False
-
-
-def _user(holdings: Holdings, sha256: str) -> str:
-    """Return the resource that has a file."""
-    rows = list(holdings.rows(_USERS, (sha256,)))
-    return "  ".join(safe_line(part, _LONGEST) for part in rows[0]) if rows else "no capture has it"
