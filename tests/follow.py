@@ -4,8 +4,8 @@
 
 Each page is followed in a fresh copy of the project, in one shell, with no network but the loopback. It runs the blocks
 ``sh``, and the lines "$ " of blocks ``text``. It compares the output with what follows such a line, or with the block
-``text`` after a block ``sh``. There, ``...`` stands for anything; moments, days, durations and ports may differ. A command
-that shows "until Ctrl-C" is interrupted when the addresses that it shows have answered.
+``text`` after a block ``sh``. There, ``...`` stands for anything; moments, days, durations and ports may differ. A
+command that shows "until Ctrl-C" is interrupted when the addresses that it shows have answered.
 
 A block behind the comment ``<!-- not followed: REASON -->`` is left out; one behind ``<!-- file: PATH -->`` is written.
 """

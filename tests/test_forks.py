@@ -207,7 +207,9 @@ def test_a_fork_finds_what_a_new_process_does(place, portal, monkeypatch):
         probed = [json.loads((place.output / f"{name}.probed").read_text()) for name in tables]
         assert len({one.pop("random") for one in probed}) == 3
         assert {one.pop("parent") for one in probed} == {harvest.pid}
-        found[switch] = re.sub(r"\d{8}T\d{6}(\.\d+)?Z", "TIME", json.dumps(probed).replace(f"FORK_SERVER={switch}", "SWITCH"))
+        found[switch] = re.sub(
+            r"\d{8}T\d{6}(\.\d+)?Z", "TIME", json.dumps(probed).replace(f"FORK_SERVER={switch}", "SWITCH")
+        )
     for fork, new in zip(json.loads(found["True"]), json.loads(found["False"]), strict=True):
         assert {name: (fork[name], new[name]) for name in fork if fork[name] != new[name]} == {}
 

@@ -51,7 +51,8 @@ GROUP BY sha256 ORDER BY source, dataset_id, resource_id, sha256
 _PRUNED = """
 SELECT reason, withdrawn FROM recorded WHERE sha256 = :sha256 AND withdrawn >= (
     SELECT coalesce(max(time), '') FROM (
-        SELECT kept AS time FROM versions WHERE sha256 = :sha256 UNION ALL SELECT added FROM recorded WHERE sha256 = :sha256
+        SELECT kept AS time FROM versions WHERE sha256 = :sha256
+        UNION ALL SELECT added FROM recorded WHERE sha256 = :sha256
     )
 ) ORDER BY withdrawn DESC LIMIT 1
 """
