@@ -12,6 +12,7 @@ import tomllib
 from contextlib import closing, contextmanager
 from http.client import HTTPConnection
 from pathlib import Path
+from tempfile import TemporaryFile
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
@@ -23,6 +24,7 @@ from crawlers.operate.dashboard.login import Login, Proxies
 from crawlers.operate.dashboard.operators import ACTIONS
 from crawlers.operate.dashboard.users import ROLES, Users
 from crawlers.operate.sources.file import SourcesFile
+from tests import forked
 from tests.conftest import ROOT, scrapy
 from tests.dashboards import ask, dashboard
 from tests.test_commands import _read
@@ -41,9 +43,12 @@ def users(folder: Path, *words: str, said: str = "") -> subprocess.CompletedProc
     given = ("-s", f"SOURCES_FILE={folder / 'sources.toml'}")
     command = [sys.executable, "-W", "error", "-m", "scrapy", "users", *words, *given]
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    return subprocess.run(
-        command, cwd=ROOT, env=environment, input=said, capture_output=True, text=True, timeout=HANG, check=False
-    )
+    with TemporaryFile("w+") as typed:
+        typed.write(said)
+        typed.seek(0)
+        return forked.run(
+            command, cwd=ROOT, env=environment, stdin=typed, capture_output=True, text=True, timeout=HANG, check=False
+        )
 
 
 @contextmanager
