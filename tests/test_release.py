@@ -374,16 +374,19 @@ def test_check_names_each_file_that_differs(output, tmp_path):
     made(output, folder)
     (folder / "note.txt").touch()
     (folder / "report.md").unlink()
+    (folder / "changelog.md").unlink()
+    os.mkfifo(folder / "changelog.md")  # nobody writes into it
     with (folder / "datasets.parquet").open("ab") as file:
         file.write(b"x")
     ran = command("release", "--check", str(folder))
     assert (ran.returncode, ran.stdout.splitlines()) == (
         3,
         [
+            "changelog.md is missing.",
             "datasets.parquet is not what metadata.json says.",
             "report.md is missing.",
             "note.txt is no part of the release.",
-            f"{folder}: 3 of 19 files differ.",
+            f"{folder}: 4 of 19 files differ.",
         ],
     )
 

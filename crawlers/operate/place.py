@@ -6,7 +6,7 @@ import tempfile
 from abc import ABC, abstractmethod
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, TYPE_CHECKING
+from typing import IO, TYPE_CHECKING, BinaryIO
 
 from crawlers.exceptions import ExportError
 from crawlers.s3.address import is_address, need, parse
@@ -85,7 +85,7 @@ class Folder(Place):
 
     def read(self, name: str) -> bytes | None:
         try:
-            with (self.root / name).open("rb") as file:
+            with self._file(name) as file:
                 return file.read(_LARGEST)
         except FileNotFoundError:
             return None
@@ -94,7 +94,7 @@ class Folder(Place):
 
     def chunks(self, name: str) -> Iterator[bytes]:
         try:
-            with (self.root / name).open("rb") as file:
+            with self._file(name) as file:
                 while chunk := file.read(_CHUNK):
                     yield chunk
         except FileNotFoundError:
@@ -119,6 +119,11 @@ class Folder(Place):
             raise ExportError(f"{path.parent} can't be made: {error.strerror}.") from None
         with target(path) as file:
             yield file
+
+    def _file(self, name: str) -> BinaryIO:
+        if not (self.root / name).is_file():  # a folder, or a pipe that nobody writes into
+            raise FileNotFoundError(name)
+        return (self.root / name).open("rb")
 
     def _unreadable(self, name: str, error: OSError) -> ExportError:
         return ExportError(f"{self.root / name} can't be read: {error.strerror}.")

@@ -21,7 +21,8 @@ _HREF = re.compile(rb"""\bhref\s{0,5}=\s{0,5}["']?([^"'<>\s]{1,1000})""", re.IGN
 _LINK = re.compile(r'<([^<>]*)>\s*((?:;\s*[\w*-]+\s*(?:=\s*(?:"[^"]*"|[^\s;,"]*))?\s*)*)')
 _REL = re.compile(r""";\s*rel\s*=\s*(?:"([^"]*)"|([^\s;,"]+))""", re.IGNORECASE)
 _LEFT = re.compile(r"[?&](?=#|$)")
-_PORTS = {"http": 80, "https": 443}
+PORTS = {"http": 80, "https": 443}
+"""The port of an address that names none, by its scheme."""
 
 
 def absolute(target: str, *here: str) -> str | None:
@@ -54,7 +55,7 @@ def host(address: str) -> str:
         name, port = parts.hostname or "", parts.port
     except ValueError:
         return ""
-    return name if port in (None, _PORTS.get(parts.scheme)) else f"{name}:{port}"
+    return name if port in (None, PORTS.get(parts.scheme)) else f"{name}:{port}"
 
 
 def without_dots(path: str) -> str:

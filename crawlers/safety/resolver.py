@@ -23,6 +23,7 @@ from scrapy.utils.httpobj import urlparse_cached
 from twisted.internet.address import IPv4Address
 
 from crawlers.exceptions import AnswerError
+from crawlers.safety.addresses import PORTS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -37,7 +38,6 @@ Host = tuple[str, int | None]
 """A name or an address, and a port; ``None`` for any port."""
 
 IPV4: Any = (IPv4Address,)
-_PORTS = {"http": 80, "https": 443}
 _IN_NO_HOST = re.compile(r"%20|[^\w.-]")
 _NEVER = (ip_network("2002::/16"), ip_network("fec0::/10"))  # 6to4 wraps any IPv4 address; site-local
 
@@ -94,7 +94,7 @@ def _host(url: str) -> Host:
     (('example.org', 443), ('intranet', 8080), ('10.0.0.1', None))
     """
     parts = urlsplit(url)
-    return parts.hostname or "", parts.port or _PORTS.get(parts.scheme)
+    return parts.hostname or "", parts.port or PORTS.get(parts.scheme)
 
 
 class PublicOnlyResolver(CachingHostnameResolver):
@@ -289,7 +289,7 @@ class PublicOnly:
 
 def _asked(request: Request) -> tuple[str, int]:
     parts = urlparse_cached(request)
-    return parts.hostname or "", parts.port or _PORTS.get(parts.scheme, 0)
+    return parts.hostname or "", parts.port or PORTS.get(parts.scheme, 0)
 
 
 def _proxies() -> Iterable[Host]:

@@ -12,6 +12,7 @@ from scrapy.exceptions import NotConfigured
 from scrapy.utils.httpobj import urlparse_cached
 
 from crawlers.exceptions import CrawlersError
+from crawlers.safety.addresses import PORTS
 from crawlers.safety.redact import hidden, hide
 
 if TYPE_CHECKING:
@@ -23,8 +24,6 @@ if TYPE_CHECKING:
     from scrapy.settings import BaseSettings
 
 logger = logging.getLogger(__name__)
-
-_PORTS = {"http": 80, "https": 443}
 
 
 def token(settings: BaseSettings, setting: str = "API_TOKEN_ENV") -> str:
@@ -178,4 +177,4 @@ class EchoedToken:
 
 def origin(parts: SplitResult | ParseResult) -> tuple[str, str | None, int | None]:
     """Return the scheme, host and port of an address: what a credential belongs to."""
-    return parts.scheme, parts.hostname, parts.port or _PORTS.get(parts.scheme)
+    return parts.scheme, parts.hostname, parts.port or PORTS.get(parts.scheme)

@@ -16,6 +16,7 @@ from urllib.parse import urlsplit
 from scrapy.exceptions import CannotResolveHostError, IgnoreRequest
 
 from crawlers.exceptions import AnswerError
+from crawlers.safety.addresses import PORTS
 from crawlers.safety.resolver import IPV4, ForbiddenAddressError, Host, PublicOnlyResolver, is_named, is_public, spelled
 
 if TYPE_CHECKING:
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
 KINDS = ("document", "stylesheet", "script", "xhr", "fetch", "preflight")
 """What is loaded, by Playwright's names; stylesheets, because they hide buttons."""
 
-_PORTS = {"http": 80, "https": 443}
 _NAME = re.compile(r"[a-z0-9_.-]{1,253}\Z")
 
 
@@ -109,7 +109,7 @@ def place(url: str) -> tuple[str, int]:
         port = parts.port
     except ValueError:
         return "", 0
-    standard = _PORTS.get(parts.scheme, 0)
+    standard = PORTS.get(parts.scheme, 0)
     return parts.hostname or "", (port or standard) if standard else 0
 
 

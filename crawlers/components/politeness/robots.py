@@ -20,6 +20,7 @@ from scrapy.utils.misc import build_from_crawler
 from crawlers.components.politeness.failures import NotAsked
 from crawlers.components.politeness.pace import Pace, Stopping
 from crawlers.exceptions import AnswerError
+from crawlers.safety.addresses import PORTS
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
@@ -183,5 +184,5 @@ class Robots(RobotsTxtMiddleware):
 def _concerns(error: Exception, file: Request) -> bool:
     """Return whether an error names the host and port that were asked, and none that a redirect led to."""
     parts = urlparse_cached(file)
-    port = parts.port or {"http": 80, "https": 443}[parts.scheme]
+    port = parts.port or PORTS[parts.scheme]
     return (getattr(error, "host", None), getattr(error, "port", None)) == (parts.hostname, port)

@@ -16,7 +16,7 @@ from w3lib.url import canonicalize_url
 
 from crawlers.kinds.html.rules import compiled
 from crawlers.safety import bounds
-from crawlers.safety.addresses import without_dots
+from crawlers.safety.addresses import PORTS, without_dots
 from crawlers.safety.text import UTF8, codec, widened
 
 if TYPE_CHECKING:
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from crawlers.records.html_page import Page
 
 
-_PORTS = {"http": 80, "https": 443}
 _LOOPBACK = "localhost"
 _LOOPBACKS = frozenset((_LOOPBACK, "127.0.0.1", "::1"))
 _SESSION = re.compile(
@@ -127,7 +126,7 @@ def canonical(url: str, drop: Iterable[str] = (), encoding: str = "utf-8") -> st
     query = "&".join(_kept(parts.query, frozenset(drop)))
     scheme, name = parts.scheme.lower(), parts.hostname or ""
     host = f"[{name}]" if ":" in name else _ascii(name)
-    host = host if parts.port in (None, _PORTS.get(scheme)) else f"{host}:{parts.port}"
+    host = host if parts.port in (None, PORTS.get(scheme)) else f"{host}:{parts.port}"
     return urlunsplit((scheme, host, without_dots(_written(path, "utf-8")) or "/", _written(query, encoding), ""))
 
 
@@ -155,7 +154,7 @@ def at_home(url: str, here: str) -> str:
 def _place(parts: SplitResult) -> tuple[str, int | None]:
     """Return a host without what makes no difference, and its port, if that is no usual one."""
     name = (parts.hostname or "").removeprefix("www.")
-    return _LOOPBACK if name in _LOOPBACKS else name, None if parts.port in _PORTS.values() else parts.port
+    return _LOOPBACK if name in _LOOPBACKS else name, None if parts.port in PORTS.values() else parts.port
 
 
 @lru_cache(maxsize=1024)
