@@ -44,6 +44,9 @@ class Command(StrictCommand, crawl.Command):
 
     def process_options(self, args: list[str], opts: argparse.Namespace) -> None:
         open_streams()  # before the log is configured, which writes to them
+        # It looks at all modules once for each of its callers (inspect.stack): here they are few
+        import scrapy.core.downloader.contextfactory  # noqa: F401
+
         defaults = dict(self.settings)
         super().process_options(args, opts)
         self.unknown = unknown(given(opts), defaults)
@@ -57,9 +60,6 @@ class Command(StrictCommand, crawl.Command):
         if len(args) != 1:
             raise UsageError("name one spider; `scrapy catalogues` lists them", print_help=False)
         self.exitcode = NOT_STARTED
-        # It looks at all modules once for each of its callers (inspect.stack), and spiders import it far down
-        import scrapy.core.downloader.contextfactory  # noqa: F401
-
         if not self._is_spider(args[0]):
             return
         if self.mistake:
