@@ -61,7 +61,7 @@ def _made(*, datasets: int, sources: int, runs: int, seed: int, holding: int | N
     atexit.register(shutil.rmtree, folder)
     path = folder / "index.sqlite"
     db = sqlite3.connect(path, isolation_level=None)
-    db.executescript("PRAGMA journal_mode = WAL; PRAGMA synchronous = OFF;" + TABLES)
+    db.executescript("PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA cache_size = -1000000;" + TABLES)
     for name, view in VIEWS.items():
         db.execute(f"CREATE VIEW IF NOT EXISTS {name} AS {view.query}")
     db.execute(f"PRAGMA user_version = {VERSION}")
@@ -82,6 +82,7 @@ def _made(*, datasets: int, sources: int, runs: int, seed: int, holding: int | N
     db.execute("INSERT INTO search (search) VALUES ('rebuild')")
     recounted(db)
     db.execute("COMMIT")
+    db.execute("PRAGMA journal_mode = WAL")
     db.close()
     return path
 

@@ -325,7 +325,7 @@ def test_hostile_pages_are_done_with_in_seconds():
     assert form(f'<a href="javascript:{"__doPostBack(" * 100_000}">2</a>1') is None
     slashes = "\\" * 100_000
     assert form(f'<a href="javascript:__doPostBack(&#39;{slashes}">2</a>1') is None
-    assert process_time() - begun < 30
+    assert process_time() - begun < 90  # 12 where nothing else runs
 
 
 @pytest.mark.parametrize("rules", ['postback = "2"', 'next = "2"', 'button = "2"', 'numbers = "2"'])

@@ -195,3 +195,12 @@ def test_a_circle_of_nodes_ends() -> None:
     }
     given = one(publisher=["_:a"], rights=["_:a"], license=["_:a"], conformsTo=["_:a"], language=["_:a"])
     assert mapped({**given, "_:a": around, IRI: {**given[IRI], DCAT + "distribution": ["_:a"]}}).publisher is None
+
+
+def test_nodes_that_have_each_other_are_read_once_for_each_place() -> None:
+    shapes: list[Term] = [Literal("POINT(15 47)"), *(f"_:{number}" for number in range(40))]
+    nodes: Graph = {f"_:{number}": {DCAT + "bbox": shapes, DCAT + "centroid": shapes} for number in range(40)}
+    start = process_time()
+    item = mapped({IRI: {DCT + "spatial": [*nodes]}, **nodes})
+    assert process_time() - start < 10
+    assert item.spatial[0].geometry == {"type": "Point", "coordinates": [15.0, 47.0]}

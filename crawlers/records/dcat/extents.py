@@ -111,8 +111,15 @@ def _unit(node: Node) -> str | None:
     return min((each for each in units if isinstance(each, str) and not is_blank(each)), default=None)
 
 
-def _shapes(description: Graph, node: Node, depth: int) -> Iterator[tuple[bool, Any]]:
-    """Yield what may be a shape, and whether it must be one: also that of a node which belongs to it."""
+def _shapes(
+    description: Graph, node: Node, depth: int, read: dict[str, int] | None = None
+) -> Iterator[tuple[bool, Any]]:
+    """Yield what may be a shape, and whether it must be one: also that of a node which belongs to it.
+
+    Args:
+        read: the nodes that were read, each with how deep: hostile ones have each other many times.
+    """
+    read = {} if read is None else read
     words: dict[str, str] = {}
     for predicate, values in node.items():
         if word := _WORDS.get(predicate):
@@ -125,8 +132,9 @@ def _shapes(description: Graph, node: Node, depth: int) -> Iterator[tuple[bool, 
                 is_stated = is_meant or (predicate == _VALUE and not _CODES.fullmatch(value.value))
                 if value.value.strip() and (is_stated or is_unmistakable(value.value)):
                     yield is_meant, value.value
-            elif depth and predicate in _SHAPES and value in description:
-                yield from _shapes(description, description[value], depth - 1)
+            elif depth > read.get(value, 0) and predicate in _SHAPES and value in description:
+                read[value] = depth
+                yield from _shapes(description, description[value], depth - 1, read)
     if words:
         yield True, words
 
