@@ -170,14 +170,14 @@ class Count(NamedTuple):
     """How many of the datasets found have a value.
 
     Args:
-        datasets: how many; at most `MORE`, which stands for as many or more.
+        datasets: how many; `MORE` stands for as many or more.
     """
 
     value: str
     datasets: int
 
 
-EXACT = 20_000
+EXACT = 100_000
 """Datasets found of which every value is counted; of more, the most frequent values, each up to `MORE`."""
 MORE = 10_000
 _SAMPLES = 40
@@ -188,10 +188,10 @@ _SHOWN = 10
 def said(count: int) -> str:
     """Return a count as people read it.
 
-    >>> said(1234), said(10_000)
-    ('1,234', '10,000+')
+    >>> said(1234), said(10_000), said(12_345)
+    ('1,234', '10,000+', '12,345')
     """
-    return f"{count:,}+" if count >= MORE else f"{count:,}"
+    return f"{count:,}+" if count == MORE else f"{count:,}"
 
 
 def written(facet: str, value: str) -> str:

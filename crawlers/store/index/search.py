@@ -10,6 +10,8 @@ from dataclasses import dataclass, field, replace
 from itertools import accumulate, islice
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self, get_args
 
+import orjson
+
 from crawlers.exceptions import SearchError, hint
 from crawlers.records.markup import as_text
 from crawlers.store.index import facets
@@ -18,7 +20,7 @@ from crawlers.store.index.schema import DAY, INDEXED, LEAST, NAMED, SEARCHED
 
 if TYPE_CHECKING:
     import sqlite3
-    from collections.abc import Collection, Container, Iterable, Iterator
+    from collections.abc import Collection, Container, Iterable, Iterator, Sequence
 
 Sort = Literal["relevance", "modified", "issued", "title"]
 SORTS: tuple[Sort, ...] = get_args(Sort)
@@ -46,7 +48,7 @@ _MORE = "…"
 _WEIGHTS = "10, 5, 1, 3, 5, 5, 2, 2, 2, 3, 0"  # of the columns of `search`, in their order
 
 _COUNT = "SELECT count(*) FROM search WHERE search MATCH ?"
-_HITS = "SELECT rowid FROM search WHERE search MATCH ?"
+_HITS = "SELECT rowid AS id FROM search WHERE search MATCH ?"
 _HAS = f"{_HITS} AND rowid = ?"
 _RELEVANT = f"{_HITS} ORDER BY bm25(search, {_WEIGHTS}), rowid DESC"
 _DATED = "SELECT id FROM datasets WHERE {}"  # an index has the days
@@ -228,13 +230,21 @@ class Search:
     def exactly(self, db: sqlite3.Connection, limit: int, offset: int, *, with_facets: bool) -> Results:
         """Return the datasets that match the query, as `answer`, but no other ones if there are none."""
         query = None if self.is_nothing else self._query(db)
-        hits = _Hits(db, query, [each for each in self.filters if each.name in DATES]) if query else None
+        hits = _Hits(db, query, self._dated(db)) if query else None
         if not (hits and hits.total):
             return Results()
         ids = islice(_merged(db, self._ordered(db, hits)), offset, offset + limit)
         rows = [_found(row, list(self.plain), places) for id_, places in ids for row in db.execute(_FOUND, (id_,))]
         found = Results(hits.total, rows)
         return replace(found, **hits.counted()) if with_facets else found
+
+    def _dated(self, db: sqlite3.Connection) -> set[int] | None:
+        """Return the datasets that pass the filters by date; ``None`` if there are none."""
+        clauses = [_dated(each) for each in self.filters if each.name in DATES]
+        if not clauses:
+            return None
+        clause, values = " AND ".join(clause for clause, _ in clauses), [value for _, some in clauses for value in some]
+        return _selected(db, _DATED.format(clause), values)
 
     def _some(self, db: sqlite3.Connection) -> str:
         """Return a query for one of the words, without those that most datasets have; "" if there is but one word."""
@@ -270,11 +280,11 @@ class Search:
         elif hits.total <= RANKED:
             yield from hits.ranked()
         else:
-            titled = _Hits(db, f"({hits.query}) AND {_TITLE} : ({self.words})", hits.dates)
+            titled = _Hits(db, f"({hits.query}) AND {_TITLE} : ({self.words})", hits.dated)
             if titled.total:
                 yield from titled.ranked() if titled.total <= RANKED else titled.sorted("modified")
             others = f"({hits.query}) NOT {_TITLE} : ({self.words})" if titled.total else hits.query
-            yield from _Hits(db, others, hits.dates).sorted("modified")
+            yield from _Hits(db, others, hits.dated).sorted("modified")
 
     def _meant(self, db: sqlite3.Connection) -> str:
         """Return the text with the nearest word of the index for each that the index has not; "" if there is none."""
@@ -362,22 +372,19 @@ class _Hits:
     """The datasets that a query of the full text and filters by date find.
 
     Args:
-        dates: the filters by date.
+        dated: the datasets that pass the filters by date; ``None`` if there are none.
     """
 
-    def __init__(self, db: sqlite3.Connection, query: str, dates: Collection[Filter] = ()) -> None:
+    def __init__(self, db: sqlite3.Connection, query: str, dated: set[int] | None = None) -> None:
         self.db = db
         self.query = query
-        self.dates = dates
-        self.ids = self._all() if dates else None
+        self.dated = dated
+        self.ids = self._all() if dated is not None else None
         self.total = len(self.ids) if self.ids is not None else int(db.execute(_COUNT, (query,)).fetchone()[0])
 
     def _all(self) -> set[int]:
-        found = {id_ for (id_,) in self.db.execute(_HITS, (self.query,))}
-        clauses, values = zip(*map(_dated, self.dates), strict=True) if self.dates else ((), ())
-        for clause, words in zip(clauses, values, strict=True):
-            found &= {id_ for (id_,) in self.db.execute(_DATED.format(clause), words)}
-        return found
+        found = _selected(self.db, _HITS, (self.query,))
+        return found if self.dated is None else found & self.dated
 
     def ranked(self) -> Iterator[int]:
         """Yield all, the most relevant first."""
@@ -410,6 +417,12 @@ class _Hits:
 
 
 _VALUES = "SELECT value FROM json_each(?)"
+
+
+def _selected(db: sqlite3.Connection, query: str, values: Sequence[str]) -> set[int]:
+    """Return the numbers that a query selects: in one text, which takes half as long as in rows."""
+    (text,) = db.execute(f"SELECT json_group_array(id) FROM ({query})", values).fetchone()  # noqa: S608  # one of ours
+    return set(orjson.loads(text))
 
 
 def mirrors(db: sqlite3.Connection, id_: int) -> list[Any]:
