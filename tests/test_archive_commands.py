@@ -8,11 +8,13 @@ import hashlib
 import io
 import json
 import os
+import sqlite3
 import subprocess
 import sys
 import zipfile
 import zlib
 from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -27,7 +29,8 @@ from crawlers.archive.blobs import Blob, key
 from crawlers.archive.store import FolderBlobs, open_blobs
 from crawlers.exceptions import ArchiveError
 from crawlers.items import Capture
-from crawlers.operate.archive.holdings import Holdings
+from crawlers.operate.archive.holdings import VERSIONS, Holdings
+from crawlers.operate.archive.inventory import USERS
 from crawlers.operate.archive.pruning import prune
 from crawlers.operate.place import Bucket
 from crawlers.safety import strict_json
@@ -1027,3 +1030,17 @@ def test_a_large_file_takes_no_memory(archive: Archive, tmp_path: Path, words: l
     archive.look(2, b"", sha256=digest.hexdigest(), size=size)
     archive.blob(b"").unlink()
     assert peak("large") - small < 20_000, "KiB"
+
+
+def test_a_file_is_named_first_where_it_is_current() -> None:
+    names = "source, dataset_id, resource_id, url, state, time, sha256, size, kept_at, is_last"
+    looks = [
+        ("archive-of-a", "d", "r", "u", "kept", "2026-01-01", "x", 1, None, 1),
+        ("archive-of-b", "d", "r", "u", "kept", "2026-02-01", "x", 1, None, 0),
+        ("archive-of-b", "d", "r", "u", "kept", "2026-03-01", "y", 1, None, 1),
+    ]
+    with closing(sqlite3.connect(":memory:")) as db:
+        db.execute(f"CREATE TABLE captures ({names})")
+        db.executemany("INSERT INTO captures VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", looks)
+        db.execute(VERSIONS)
+        assert [row[0] for row in db.execute(USERS, ("x",))] == ["archive-of-a", "archive-of-b"]

@@ -6,6 +6,7 @@ import tempfile
 from abc import ABC, abstractmethod
 from contextlib import contextmanager
 from pathlib import Path
+from stat import S_ISREG
 from typing import IO, TYPE_CHECKING, BinaryIO
 
 from crawlers.exceptions import ExportError
@@ -121,9 +122,10 @@ class Folder(Place):
             yield file
 
     def _file(self, name: str) -> BinaryIO:
-        if not (self.root / name).is_file():  # a folder, or a pipe that nobody writes into
+        path = self.root / name
+        if not S_ISREG(path.stat().st_mode):  # a folder, or a pipe that nobody writes into
             raise FileNotFoundError(name)
-        return (self.root / name).open("rb")
+        return path.open("rb")
 
     def _unreadable(self, name: str, error: OSError) -> ExportError:
         return ExportError(f"{self.root / name} can't be read: {error.strerror}.")

@@ -55,7 +55,7 @@ _LAST = f"""
     WHERE time <= :at AND ((:dataset IS NULL AND ({_NAMED})) OR (source = :source AND dataset_id = :dataset))
 ) WHERE age = 1 ORDER BY source, dataset_id, resource_id, url
 """  # noqa: S608
-_VERSIONS = """
+VERSIONS = """
 CREATE TEMP VIEW versions AS
 SELECT sha256, source, dataset_id, resource_id, url, max(is_last) AS is_current, max(time) AS seen,
     max(coalesce(kept_at, time)) AS kept, max(size) FILTER (WHERE state IN ('kept', 'unchanged')) AS bytes
@@ -114,7 +114,7 @@ class Holdings:
             raise ArchiveError(f"{output} has no archive yet: `scrapy crawl archive -a of=SOURCE` fills one.")
         self.damaged = set(catch_up(output, lambda sentence: print_error(one_line(sentence, 2_000))))
         self.db = connect(output)
-        self.db.execute(_VERSIONS)
+        self.db.execute(VERSIONS)
         self._tables = 0
 
     def __enter__(self) -> Self:

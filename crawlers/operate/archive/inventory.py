@@ -56,11 +56,11 @@ SELECT reason, withdrawn FROM recorded WHERE sha256 = :sha256 AND withdrawn >= (
     )
 ) ORDER BY withdrawn DESC LIMIT 1
 """
-_USERS = """
+USERS = """
 SELECT source, dataset_id, resource_id, url FROM (
     SELECT *, row_number() OVER (PARTITION BY source ORDER BY is_current DESC, seen DESC) AS place
     FROM versions WHERE sha256 = ?
-) WHERE place = 1 ORDER BY seen DESC
+) WHERE place = 1 ORDER BY is_current DESC, seen DESC
 """
 UNREFERENCED = """
 SELECT sha256, bytes, modified FROM stored
@@ -151,7 +151,7 @@ def missing(holdings: Holdings, source: str | None = None) -> Iterator[sqlite3.R
 
 def users(holdings: Holdings, sha256: str) -> Iterator[sqlite3.Row]:
     """Yield the resource of each archive that has a file or had it last: source, dataset_id, resource_id and url."""
-    yield from holdings.rows(_USERS, (sha256,))
+    yield from holdings.rows(USERS, (sha256,))
 
 
 def stored(blobs: Blobs, sha256: str) -> Blob | None:

@@ -28,7 +28,8 @@ _LAST_COPIES = "SELECT source, {group} AS part, count(*) AS files FROM last_copi
 _BYTES = """
 SELECT source, part, count(*) AS blobs, sum(bytes) AS bytes, sum(linked * bytes) AS linked_bytes FROM (
     SELECT source, {group} AS part, count(*) AS linked, max(bytes) AS bytes
-    FROM files JOIN versions USING (source, dataset_id, resource_id, url, sha256) GROUP BY source, part, sha256
+    FROM files JOIN (SELECT source, sha256, max(bytes) AS bytes FROM versions GROUP BY 1, 2) USING (source, sha256)
+    GROUP BY source, part, sha256
 ) GROUP BY source, part
 """
 _ALL_BYTES = """

@@ -240,11 +240,14 @@ class Search:
 
     def _dated(self, db: sqlite3.Connection) -> set[int] | None:
         """Return the datasets that pass the filters by date; ``None`` if there are none."""
-        clauses = [_dated(each) for each in self.filters if each.name in DATES]
-        if not clauses:
-            return None
-        clause, values = " AND ".join(clause for clause, _ in clauses), [value for _, some in clauses for value in some]
-        return _selected(db, _DATED.format(clause), values)
+        found = None
+        for name in DATES:  # an index has each of them
+            clauses = [_dated(each) for each in self.filters if each.name == name]
+            if clauses:
+                values = [value for _, some in clauses for value in some]
+                passed = _selected(db, _DATED.format(" AND ".join(clause for clause, _ in clauses)), values)
+                found = passed if found is None else found & passed
+        return found
 
     def _some(self, db: sqlite3.Connection) -> str:
         """Return a query for one of the words, without those that most datasets have; "" if there is but one word."""
