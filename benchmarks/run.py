@@ -110,7 +110,7 @@ MEASURES: dict[str, Measure] = {
     "sources": harvested,
 }
 IF_NAMED = {"facets"}
-"""What takes half an hour."""
+"""What takes ten minutes, and 5 GB of disk."""
 
 
 def machine() -> str:

@@ -42,7 +42,7 @@ _BLOCK = re.compile(
 _VARYING = (
     (re.compile(r"\b\d{8}T\d{6}Z"), "RUN"),
     (re.compile(r"\b\d{4}-\d\d-\d\d \d\d:\d\d(:\d\d)?"), "MOMENT"),
-    (re.compile(r"\b20\d\d-\d\d-\d\d\b"), "DAY"),
+    (re.compile(r"\b20(?:2[6-9]|[3-9]\d)-\d\d-\d\d\b"), "DAY"),  # since the pages were written
     (re.compile(r"\b\d+(\.\d+)? (s|ms|min)\b"), "DURATION"),
     (re.compile(r"127\.0\.0\.1:\d+"), "127.0.0.1:PORT"),
     (re.compile(r"\s+"), " "),

@@ -191,7 +191,7 @@ def _print_all(holdings: Holdings, leftovers: list[Path]) -> int:
         count, volume = count + 1, volume + row["bytes"]
     for row in holdings.rows(_DOOMED):
         user = next(users(holdings, row["sha256"]), ())
-        about = "  ".join(safe_line(part, _LONGEST) for part in (*user,)[1:])
+        about = "  ".join(safe_line(part, _LONGEST) for part in user[1:])
         reason = f"{row['reason']}, last seen {date(row['seen'])}"
         print(f"old version   {row['sha256']}  {size(row['bytes'])}  {reason}  {about}")
         count, volume = count + 1, volume + row["bytes"]

@@ -230,7 +230,7 @@ class Search:
     def exactly(self, db: sqlite3.Connection, limit: int, offset: int, *, with_facets: bool) -> Results:
         """Return the datasets that match the query, as `answer`, but no other ones if there are none."""
         query = None if self.is_nothing else self._query(db)
-        hits = _Hits(db, query, self._dated(db)) if query else None
+        hits = _Hits(db, query, self._on_days(db)) if query else None
         if not (hits and hits.total):
             return Results()
         ids = islice(_merged(db, self._ordered(db, hits)), offset, offset + limit)
@@ -238,7 +238,7 @@ class Search:
         found = Results(hits.total, rows)
         return replace(found, **hits.counted()) if with_facets else found
 
-    def _dated(self, db: sqlite3.Connection) -> set[int] | None:
+    def _on_days(self, db: sqlite3.Connection) -> set[int] | None:
         """Return the datasets that pass the filters by date; ``None`` if there are none."""
         found = None
         for name in DATES:  # an index has each of them
