@@ -29,6 +29,9 @@ _REASONS = (
     ("<Code>NoSuchBucket<", errno.EIO, "there is no such bucket; make it, or correct {setting}"),
     ("<Code>RequestTimeTooSkewed<", errno.EACCES, "this machine's clock differs from the server's; set it by NTP"),
     ("status code: 403", errno.EACCES, "access is denied{code}; check AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY"),
+    ("(os error 28)", errno.ENOSPC, "the disk is full"),
+    ("(os error 13)", errno.EACCES, "it can't be written; check who may write there"),
+    ("(os error 30)", errno.EROFS, "it can only be read"),
     ("redirect without LOCATION", errno.EIO, "the bucket is in another region; correct AWS_REGION"),
     ("status code: 5", errno.EAGAIN, "the server answered {status}{code}"),
     ("status code: 429", errno.EAGAIN, "the server answered {status}{code}"),
@@ -92,15 +95,52 @@ def connected(bucket: str, prefix: str, patience: Patience, setting: str) -> S3S
         raise OutputError(f"S3 can't be used: {str(error).partition(chr(10))[0]}") from None
 
 
+def delta_options(patience: Patience) -> dict[str, str]:
+    """Return the options of delta-rs for a bucket for which `connected` has checked the environment."""
+    os.environ["AWS_EC2_METADATA_DISABLED"] = "true"  # else it asks the cloud's address of metadata for keys
+    found = {
+        "timeout": f"{patience.timeout:g}s",
+        "max_retries": str(patience.retries),
+        "retry_timeout": f"{3 * patience.timeout:g}s",
+        "backoff_config.init_backoff": f"{1000 * patience.pause:g}ms",
+        "backoff_config.max_backoff": "15s",
+    }
+    return found | ({"AWS_ALLOW_HTTP": "true"} if _endpoint().lower().startswith("http:") else {})
+
+
+_COLOUR = re.compile(r"\x1b\[[0-9;]*m")
+_DELTA = (
+    (re.compile(r"non-2xx status code\s+\W*\s*(\d{3})"), r"status code: \1"),
+    (re.compile(r"client error \(Connect\)"), "kind: Connect"),
+    (re.compile(r"operation timed out|TimedOut"), "TimedOut"),
+    (re.compile(r"HTTP error"), "HTTP error"),
+)
+"""How delta-rs says what obstore says otherwise."""
+
+
+def is_answer(error: Exception) -> bool:
+    """Return whether an error of delta-rs tells what a server answered, or that it did not."""
+    text = _plain(error)
+    return any(sign in text for sign in ("status code: ", "kind: Connect", "TimedOut", "HTTP error", "(os error "))
+
+
+def _plain(error: Exception) -> str:
+    """Return the text of an error as obstore would write it."""
+    text = _COLOUR.sub("", str(error))
+    for pattern, plain in _DELTA:
+        text = pattern.sub(plain, text)
+    return text
+
+
 def failure(error: Exception, location: str, setting: str, timeout: float) -> OSError:
-    """Return obstore's error as one sentence; its own texts are of many lines.
+    """Return an error of obstore or delta-rs as one sentence; their own texts are of many lines.
 
     Args:
         location: the bucket, as messages name it.
         setting: the setting that names it.
         timeout: seconds that a request may take.
     """
-    text = str(error)
+    text = _plain(error)
     status, code = STATUS.search(text), _CODE.search(text)
     number, why = next((number, why) for sign, number, why in _REASONS if sign in text)
     words = {

@@ -1,4 +1,4 @@
-"""Where output is: in a folder, or in a store in S3 that a folder mirrors.
+"""Where output is: in a folder, or in a store that several machines share and a folder mirrors.
 
 All that reads and writes output knows OUTPUT_DIR only, which is a folder: `resolve` gives it the mirror's, and the
 store's address to OUTPUT_STORE.
@@ -9,20 +9,22 @@ from __future__ import annotations
 import hashlib
 import math
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote
 
 from crawlers.exceptions import OutputError, StoreUnreachableError
-from crawlers.s3.address import is_address, need, parse
+from crawlers.s3.address import is_address, parse
+from crawlers.safety.inside import is_inside
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
 
     from scrapy.settings import BaseSettings
 
-    from crawlers.store.bucket.mirror import Mirror
+    from crawlers.fleet.store.mirror import Mirror
 
 _LEASE = (1.0, 3600.0)  # seconds that it may last
-_TIMEOUT = 60.0  # seconds for a request
+_FILE = "file:"
 
 
 class Resolved:
@@ -34,13 +36,13 @@ class Resolved:
 
 
 def resolve(settings: BaseSettings) -> None:
-    """Let OUTPUT_DIR name a folder: if it names a bucket, the folder that mirrors it.
+    """Let OUTPUT_DIR name a folder: if it names a store, the folder that mirrors it.
 
     Raises:
-        OutputError: it is neither a folder nor the address of a bucket.
+        OutputError: it is neither a folder nor the address of a store.
     """
     location = settings["OUTPUT_DIR"]
-    if not is_address(location, "OUTPUT_DIR"):
+    if not is_store(location):
         return
     address = checked(str(location))
     priority = settings.getpriority("OUTPUT_DIR") or 0
@@ -48,14 +50,43 @@ def resolve(settings: BaseSettings) -> None:
     settings.set("OUTPUT_DIR", str(Path(settings["OUTPUT_MIRROR"]).absolute() / folder_name(address)), priority)
 
 
+def is_store(location: object) -> bool:
+    """Return whether OUTPUT_DIR names a store rather than a folder.
+
+    Raises:
+        OutputError: it names something else.
+
+    >>> is_store("s3://bucket/prefix"), is_store("file:///shared/europe"), is_store("output")
+    (True, True, False)
+    """
+    return str(location or "").lower().startswith(_FILE) or is_address(location, "OUTPUT_DIR")
+
+
 def checked(location: str) -> str:
     """Return an address as it is always written.
 
     Raises:
-        OutputError: it is not the address of a bucket.
+        OutputError: it is not the address of a store.
+
+    >>> checked("s3://catalogues/europe/"), checked("file:///shared/europe/")
+    ('s3://catalogues/europe', 'file:///shared/europe')
     """
+    if location.lower().startswith(_FILE):
+        return _path(location).as_uri()
     bucket, prefix = parse(location, "OUTPUT_DIR")
     return f"s3://{bucket}/{prefix}".rstrip("/")
+
+
+def _path(location: str) -> Path:
+    """Return the folder that a ``file:`` address names.
+
+    Raises:
+        OutputError: it names none.
+    """
+    found = unquote(location[len(_FILE) :])
+    if not found.startswith("///") or found == "///" or "\0" in found or not is_inside(found.strip("/")):
+        raise OutputError("OUTPUT_DIR is no file:///folder: the folder's whole path follows three slashes.")
+    return Path(found[2:])
 
 
 def folder_name(address: str) -> str:
@@ -64,7 +95,7 @@ def folder_name(address: str) -> str:
     >>> folder_name("s3://catalogues/europe/hdx")
     'catalogues-europe-hdx-a4acfe7c'
     """
-    plain = "".join(char if char.isascii() and char.isalnum() else "-" for char in address.removeprefix("s3://"))
+    plain = "".join(char if char.isascii() and char.isalnum() else "-" for char in address.partition("://")[2].strip("/"))
     return f"{plain[:100]}-{hashlib.sha256(address.encode()).hexdigest()[:8]}"
 
 
@@ -83,8 +114,14 @@ def mirror(
     """
     if not settings["OUTPUT_STORE"]:
         return None
-    lasts = seconds(settings, "OUTPUT_LEASE", *_LEASE)
-    found = opened(settings["OUTPUT_STORE"], Path(settings["OUTPUT_DIR"]), seconds=lasts, tell=tell)
+    found = opened(
+        settings["OUTPUT_STORE"],
+        Path(settings["OUTPUT_DIR"]),
+        seconds=seconds(settings, "OUTPUT_LEASE", *_LEASE),
+        interval=seconds(settings, "OUTPUT_STORE_INTERVAL"),
+        versions=settings.getbool("VERSIONS"),
+        tell=tell,
+    )
     found.check(creates=creates)
     return found
 
@@ -106,27 +143,23 @@ def seconds(settings: BaseSettings, name: str, lowest: float = 0.0, highest: flo
     return found
 
 
-def opened(
-    address: str, folder: Path, *, seconds: float = 60.0, tell: Callable[[int], None] = lambda _: None
-) -> Mirror:
+def opened(address: str, folder: Path, **options: Any) -> Mirror:
     """Return a mirror of a store; no request is made yet.
 
     Args:
         folder: the mirror's.
-        seconds: how long its leases last.
-        tell: as for `mirror`.
+        options: as for `Mirror`.
 
     Raises:
         OutputError: a package is not installed, or the environment has no credentials.
     """
-    need("OUTPUT_DIR", "obstore", "pyarrow")
-    from crawlers.s3.connection import Patience, connected  # noqa: PLC0415 -- obstore takes long to import
-    from crawlers.store.bucket.mirror import Mirror  # noqa: PLC0415
-    from crawlers.store.bucket.objects import SETTING, Objects  # noqa: PLC0415
+    load("OUTPUT_DIR", "store")
+    from crawlers.fleet.store.mirror import Mirror  # noqa: PLC0415 -- few outputs are in a store
+    from crawlers.fleet.store.store import Store  # noqa: PLC0415
 
-    patience = Patience(_TIMEOUT, retries=2)
-    store = connected(*parse(address, SETTING), patience, SETTING)
-    return Mirror(Objects(store, address, patience.timeout), folder, seconds=seconds, tell=tell)
+    if address.startswith(_FILE):
+        return Mirror(Store.local(_path(address), address), folder, **options)
+    return Mirror(Store.bucket(*parse(address, "OUTPUT_DIR"), address), folder, **options)
 
 
 def bring_up(

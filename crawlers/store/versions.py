@@ -31,7 +31,7 @@ else:
     from backports import zstd
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
     from types import TracebackType
 
@@ -78,6 +78,7 @@ _OWN = """
 SELECT min(b.id), b.bytes FROM former f JOIN bodies b ON b.id = f.body AND b.body IS NOT NULL
 WHERE f.kind = ? AND f.dataset_id = ? AND f.resource_id = ?
 """
+_ALL_KEPT = "SELECT lower(hex(sha256)) FROM bodies WHERE body IS NOT NULL"
 _FOUND = "SELECT id FROM bodies WHERE sha256 = ? AND body IS NOT NULL"
 _BODY = "SELECT body, base, bytes FROM bodies WHERE id = ?"
 _FIELDS = """
@@ -324,6 +325,17 @@ class Versions:
             return self._row(_FOUND, (bytes.fromhex(sha256),)) is not None
         except ValueError:  # a line that no crawl wrote
             return False
+
+    def kept(self) -> Iterator[str]:
+        """Yield the SHA-256 of each version whose bytes are kept.
+
+        Raises:
+            OutputError: the file is damaged.
+        """
+        try:
+            yield from (row[0] for row in self.db.execute(_ALL_KEPT)) if self.db else ()
+        except sqlite3.Error as error:
+            raise self._damaged(error) from None
 
     def before(self, key: Key, known: Known, run: str, status: str) -> Known | None:
         """Return the version that a run replaced or marked; ``None`` if that is not known.

@@ -4,18 +4,24 @@ from __future__ import annotations
 
 import json
 import time
+from typing import TYPE_CHECKING
 
 from crawlers.exceptions import StoreError
 from crawlers.s3.connection import server_time
-from crawlers.store.bucket.objects import Objects
 
-SCHEMA = 1
+if TYPE_CHECKING:
+    from crawlers.fleet.store.store import Store
+
+SCHEMA = 2
+"""1 was a log of commits of packs and segments."""
+_LAST_OF_1 = "20d18432"
+"""The last commit of this project that reads a store of schema 1."""
 NAME = "catalogue-crawlers.json"
 _LARGEST = 1024 * 1024  # bytes
 _SKEW = 60  # seconds that the clocks of a node and of the store may differ
 
 
-def check(objects: Objects, *, creates: bool) -> float | None:
+def check(store: Store, *, creates: bool) -> float | None:
     """Check that a store can be used; return the server's time, ``None`` if it does not say.
 
     Args:
@@ -25,38 +31,41 @@ def check(objects: Objects, *, creates: bool) -> float | None:
         StoreError: its schema is another one, the prefix has other objects, or the clocks differ.
         StoreUnreachableError: it gives no answer.
     """
-    body = objects.get(NAME, _LARGEST)
-    now = server_time(objects.timeout) if objects.timeout else None
-    _compare_clocks(objects.address, now)
-    _compare_schemas(objects.address, body or _made(objects, creates=creates))
+    found = store.get(NAME, _LARGEST)
+    now = server_time(store.timeout) if store.timeout else None
+    _compare_clocks(store.address, now)
+    _compare_schemas(store.address, found.body if found else _made(store, creates=creates))
     if creates:
-        _check_conditions(objects)
+        _check_conditions(store)
     return now
 
 
-def _made(objects: Objects, *, creates: bool) -> bytes:
+def _made(store: Store, *, creates: bool) -> bytes:
     """Mark an empty prefix; return its mark, which may be another's."""
-    first = next(objects.entries(""), None)
-    if first is not None and first.name != NAME:
-        raise StoreError(f"{objects.address} is not empty ({first.name[:200]!r}) and no store: name another prefix.")
+    first = store.first()
+    if first not in (None, NAME):
+        raise StoreError(f"{store.address} is not empty ({first[:200]!r}) and no store: name another prefix.")
     if not creates and first is None:
-        raise StoreError(f"{objects.address} is empty: crawl a source first, or `scrapy push` a folder.")
+        raise StoreError(f"{store.address} is empty: crawl a source first, or `scrapy push` a folder.")
     about = {"schema": SCHEMA, "what": "the output of catalogue-crawlers"}
     if creates:
-        objects.create(NAME, json.dumps(about).encode())
-    return objects.get(NAME, _LARGEST) or b""
+        store.create(NAME, json.dumps(about).encode())
+    found = store.get(NAME, _LARGEST)
+    return found.body if found else b""
 
 
-def _check_conditions(objects: Objects) -> None:
-    """Check that the server refuses puts whose condition does not hold: two nodes would overwrite each other's objects.
+def _check_conditions(store: Store) -> None:
+    """Check that the server refuses puts whose condition does not hold: two nodes would overwrite each other's store.
 
     A server that ignores conditions replaces the mark by one that says the same.
     """
-    found = objects.tagged(NAME, _LARGEST)
+    found = store.get(NAME, _LARGEST)
     other = found.body.rstrip() + b"\n" * (1 - found.body.count(b"\n")) if found else b""
-    if objects.create(NAME, other) or objects.replace(NAME, other, '"0123456789abcdef0123456789abcdef"'):
+    if store.is_local:  # a file system has no conditions on content, and makes a file that is there for nobody
+        return
+    if store.create(NAME, other) or store.replace(NAME, other, '"0123456789abcdef0123456789abcdef"'):
         raise StoreError(
-            f"{objects.address} is on a server that ignores If-None-Match and If-Match: several nodes can't share it."
+            f"{store.address} is on a server that ignores If-None-Match and If-Match: several nodes can't share it."
         )
 
 
@@ -78,4 +87,8 @@ def _compare_schemas(address: str, body: bytes) -> None:
         return
     if isinstance(schema, int) and schema > SCHEMA:
         raise StoreError(f"{address} is of schema {schema}, and this version knows {SCHEMA}: install a newer one.")
-    raise StoreError(f"{address} is of schema {schema}, older than {SCHEMA}: pull it by the version that wrote it.")
+    raise StoreError(
+        f"{address} is of schema {schema}, and this version knows {SCHEMA}: `scrapy pull` it into a folder with commit "
+        f"{_LAST_OF_1} of this project, the last one that reads it, and `scrapy push` that folder to an empty prefix "
+        "with this one."
+    )

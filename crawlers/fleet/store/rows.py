@@ -1,0 +1,183 @@
+"""The rows of a source's table: one for each line or file of its folder, and one that says who stored a batch."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from functools import cache
+from itertools import chain
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import pyarrow as pa
+
+from crawlers.exceptions import StoreError
+from crawlers.safety import inside
+from crawlers.store import lines
+from crawlers.store.contract import LINES
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+PARTS = dict(zip(LINES, ("document", "error", "flaw", "capture"), strict=True))
+"""Of the files that grow, the part of a line."""
+FILES = {part: file for file, part in PARTS.items()}
+"""The reverse."""
+_ENTRY = (
+    *("kind", "dataset_id", "dataset_name", "dataset_title", "resource_id", "resource_name", "resource_format"),
+    *("metadata_source", "metadata_url", "metadata_modified", "status", "reason", "run", "stage", "url", "error"),
+    *("time", "sha256"),
+)
+"""Columns that have the value of a line's key of that name, as text."""
+_NUMBERS = ("http_status", "bytes")
+"""Such columns of whole numbers."""
+_OWN = ("source", "part", "token", "file", "fields", "line")
+_LARGEST_NUMBER = 2**63
+STATISTICS = "part,batch,offset,dataset_id,run,sha256"
+"""The columns by whose statistics a reader passes files over."""
+
+
+class Row(NamedTuple):
+    """A line or a file of a source's folder.
+
+    Args:
+        part: document, error, flaw, capture, file, gone or run.
+        file: its path in the source's folder: of a document's line, the document.
+        offset: where a line begins, counting all that were ever written to its file; 0 of the others.
+        sha256: of the content.
+        bytes: of the content.
+        fields: of a document's line, which fields it changed, as JSON.
+        line: the line without its end; ``None`` if there is none, or it is no UTF-8.
+        raw: the line that is no UTF-8.
+        content: the document or file; ``None`` of a document whose bytes are lost.
+        entry: other columns.
+    """
+
+    part: str
+    file: str | None
+    offset: int = 0
+    sha256: str | None = None
+    bytes: int | None = None
+    fields: str | None = None
+    line: str | None = None
+    raw: bytes | None = None
+    content: bytes | None = None
+    entry: Mapping[str, Any] = {}  # noqa: RUF012 -- a named tuple's default is never changed
+
+    @property
+    def text(self) -> bytes:
+        """The line, with its end."""
+        return (self.raw if self.raw is not None else (self.line or "").encode()) + b"\n"
+
+    @property
+    def key(self) -> tuple[str, str, str]:
+        """Kind, dataset id, and resource id or "", of a document's line."""
+        kind, dataset_id, resource_id = (str(self.entry.get(name) or "") for name in ("kind", "dataset_id", "resource_id"))
+        return kind, dataset_id, resource_id
+
+
+READ = (*Row._fields[:-1], "kind", "dataset_id", "resource_id", "status", "run", "time", "token")
+"""The columns that a mirror reads."""
+
+
+def of_line(file: str, offset: int, text: bytes, content: bytes | None = None, fields: str | None = None) -> Row:
+    """Return the row of a line of a file that grows.
+
+    Args:
+        text: the line, with its end.
+        content: of a document's line, the document.
+        fields: as of `Row`.
+    """
+    body = text.removesuffix(b"\n")
+    entry = lines.entry(body) or {}
+    try:
+        line, raw = body.decode(), None
+    except UnicodeDecodeError:
+        line, raw = None, body
+    document = entry.get("metadata_file") if PARTS[file] == "document" else None
+    return Row(
+        PARTS[file], _text(document), offset, _text(entry.get("sha256")), _number(entry.get("bytes")), fields, line, raw,
+        content, entry,
+    )  # fmt: skip
+
+
+def of_file(file: str, content: bytes, changed: int) -> Row:
+    """Return the row of a file as it is now.
+
+    Args:
+        changed: when it was written here, in nanoseconds.
+    """
+    sha256 = hashlib.sha256(content).hexdigest()
+    return Row("file", file, sha256=sha256, bytes=len(content), content=content, entry={"changed": changed})
+
+
+def of_run(told: Mapping[str, Any]) -> Row:
+    """Return the row that says who stores a batch.
+
+    Args:
+        told: what is said.
+    """
+    return Row("run", None, line=json.dumps(told), entry=told)
+
+
+@cache
+def schema() -> Any:
+    """Return the columns of a table, as Arrow has them."""
+    texts = {name: pa.string() for name in (*_OWN, *_ENTRY)}
+    numbers = {name: pa.int64() for name in ("batch", "offset", *_NUMBERS)}
+    order = (
+        *("source", "part", "batch", "token", "offset", "file"),
+        *(name for name in _ENTRY if name != "sha256"),
+        *("http_status", "sha256", "bytes", "fields", "line", "raw", "content"),
+    )
+    types = texts | numbers | {"raw": pa.binary(), "content": pa.binary()}
+    return pa.schema([(name, types[name]) for name in order])
+
+
+def as_table(source: str, batch: int, token: str, rows: Iterable[Row]) -> Any:
+    """Return the rows of a batch as an Arrow table.
+
+    Args:
+        batch: its number.
+        token: what tells it from another one of that number.
+    """
+    found = list(rows)
+    columns: dict[str, list[Any]] = {name: [getattr(row, name) for row in found] for name in Row._fields[:-1]}
+    columns |= {"source": [source] * len(found), "batch": [batch] * len(found), "token": [token] * len(found)}
+    for name in _ENTRY:
+        if name not in columns:
+            columns[name] = [_text(row.entry.get(name)) for row in found]
+    columns["http_status"] = [_number(row.entry.get("http_status")) for row in found]
+    return pa.table([pa.array(columns[field.name], field.type) for field in schema()], schema=schema())
+
+
+def from_batches(batches: Iterable[Any]) -> list[Row]:
+    """Return the rows of some Arrow batches with the columns of `READ`."""
+    width = len(Row._fields) - 1
+    names = READ[width:]
+    return [
+        Row(*values[:width], dict(zip(names, values[width:], strict=True)))
+        for values in chain.from_iterable(
+            zip(*(batch.column(name).to_pylist() for name in READ), strict=True) for batch in batches
+        )
+    ]
+
+
+def check(row: Row) -> None:
+    """Check the content of a row that others wrote.
+
+    Raises:
+        StoreError: it is not what its hash says, or larger than a file may be.
+    """
+    if row.content is None:
+        return
+    if len(row.content) > inside.LARGEST or hashlib.sha256(row.content).hexdigest() != row.sha256:
+        raise StoreError(f"{str(row.file)[:300]!r} is not what its hash says")
+
+
+def _text(value: Any) -> str | None:
+    return value if lines.is_text(value) else None
+
+
+def _number(value: Any) -> int | None:
+    is_number = isinstance(value, int) and not isinstance(value, bool) and -_LARGEST_NUMBER <= value < _LARGEST_NUMBER
+    return value if is_number else None

@@ -1,0 +1,591 @@
+"""A source's folder on this machine, which follows the source's table; after a kill the same is done again."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+import sqlite3
+import time
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from crawlers.exceptions import OutputError, StoreError
+from crawlers.fleet.store.rows import FILES, PARTS, Row, check
+from crawlers.fleet.store.state import End, State, Stored, Subject
+from crawlers.fleet.store.table import Table
+from crawlers.safety import inside
+from crawlers.safety.locks import LOCK
+from crawlers.safety.sqlite import transaction
+from crawlers.store import lines
+from crawlers.store.comparison import OPEN_BATCH
+from crawlers.store.contract import FOLDERS, LINES, is_document, is_other, others
+from crawlers.store.index.known import Known
+from crawlers.store.versions import FILE as VERSIONS
+from crawlers.store.versions import Versions
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from pathlib import Path
+
+    from crawlers.fleet.store.store import Store
+    from crawlers.fleet.store.table import Window
+
+SCRATCH = ".pulling"
+"""What a file is called until it is whole."""
+_Key = tuple[str, str, str]
+
+
+class DivergedError(Exception):
+    """The folder has something that the store has not, and others have stored something since."""
+
+
+class Places(NamedTuple):
+    """Where a source is on this machine.
+
+    Args:
+        folder: the source's.
+        state: the database of what is known of it.
+        anew: the folder in which it is built anew.
+        left: the folder for what only the old folder had.
+    """
+
+    folder: Path
+    state: Path
+    anew: Path
+    left: Path
+
+
+class Source:
+    """A source's folder, on its way to the last batch of its table.
+
+    Args:
+        store: where the table is.
+        places: where the folder is.
+        tell: called with a number of files that were written.
+        versions: whether former versions are kept.
+        keeps: the sentence of an error, where the folder must stay as it is if it has diverged; else empty.
+
+    Attributes:
+        is_rebuilt: whether something of the folder that was never stored is in `Places.left`.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        places: Places,
+        state: State,
+        *,
+        tell: Callable[[int], None] = lambda _: None,
+        versions: bool = True,
+        keeps: str = "",
+    ) -> None:
+        self.store = store
+        self.places = places
+        self.folder = places.folder
+        self.name = self.folder.name
+        self.state = state
+        self.tell = tell
+        self.versions = versions
+        self.keeps = keeps
+        self.table = Table(store, self.name)
+        self.is_rebuilt = False
+
+    # Following the table
+
+    def settle(self) -> None:
+        """Find out whether the batch is stored that was being committed when this machine was cut off, and note that.
+
+        Raises:
+            StoreError: the store can't be read.
+        """
+        pending = self.state.fact("pending")
+        if pending and self.table.last() >= pending["batch"] and self.table.token(pending["batch"]) == pending["token"]:
+            self.note(pending["batch"], pending["token"], self.table.batch(pending["batch"]))
+        elif pending:
+            self.state.note(pending=None)
+
+    def catch_up(self) -> bool:
+        """Bring the folder up to the last batch; return whether there was one that it did not have.
+
+        What the folder has beyond that stays, unless others have stored something since.
+
+        Raises:
+            OutputError: the folder has diverged, and must stay as it is.
+            StoreError: the store can't be read, or the folder can't be written.
+        """
+        with written(self.folder):
+            self.settle()
+            last, batch = self.table.last(), self.state.batch
+            if not last:
+                if batch:  # somebody has removed the table: what the folder has is stored again
+                    self._forget()
+                return False
+            why = self._obstacle(last)
+            if not why and last <= batch:
+                return False
+            try:
+                if why:
+                    raise DivergedError(why)
+                self.state.note(is_begun=True)
+                for window in self.table.after(batch):
+                    self._apply(window)
+            except DivergedError as error:
+                if self.keeps:
+                    raise OutputError(self.keeps) from None
+                self._rebuild(str(error))
+            return last > batch
+
+    def _forget(self) -> None:
+        with transaction(self.state.db):
+            self.state.forget()
+            self.state.note(batch=0, own=0, token="", run=None, pending=None)
+
+    def _obstacle(self, last: int) -> str:
+        """Return why the folder can't be brought up to a batch as it is; nothing if it can."""
+        batch = self.state.batch
+        if not batch:
+            return "what it had is of elsewhere" if self._has_any() and not self.state.fact("is_begun") else ""
+        if not self.is_whole():
+            return "it lacked lines"
+        if batch > last or (batch < last and self.table.token(batch) != self.state.fact("token")):
+            return "the store has another history"
+        is_behind = batch < last
+        return "a crawl was killed" if is_behind and (self.folder / OPEN_BATCH).exists() else ""
+
+    def _has_any(self) -> bool:
+        """Return whether the folder has lines or files."""
+        return any((self.folder / file).exists() for file in LINES) or any(True for _ in others(self.folder))
+
+    def is_whole(self) -> bool:
+        """Return whether the folder begins with the lines that are stored, as far as lengths and a few bytes tell."""
+        return all(self._begins_with(file, self.state.end(file)) for file in LINES) and (
+            self.folder.exists() or not self.state.fact("is_filled")
+        )
+
+    def _begins_with(self, file: str, end: End) -> bool:
+        if not end.bytes:
+            return True
+        try:
+            here = end.bytes - lines.packed(self.folder, file)
+            if here <= 0:
+                return here == 0 or lines.size(self.folder, file) >= end.bytes
+            begin = lines.doubled(self.folder, file)
+            found = lines.tail(self.folder, file, begin + here, begin)
+            return inside.size(self.folder, file) >= begin + here and end.tail.endswith(found[-len(end.tail) :])
+        except OSError:
+            return False
+
+    def has_more(self) -> bool:
+        """Return whether the folder has lines or files that are not stored, or lacks some that are."""
+        return not self.is_whole() or self._has_other_lines() or self.has_other_files()
+
+    def _has_other_lines(self) -> bool:
+        """Return whether the folder has whole lines that are not stored."""
+        for file in LINES:
+            with suppress(OSError):
+                for _, text in lines.read(self.folder, file, self.state.end(file).bytes):
+                    if text is None or text.endswith(b"\n"):
+                        return True
+        return False
+
+    def has_other_files(self) -> bool:
+        """Return whether the folder has other reports, series or memories than the store."""
+        known = self.state.files()
+        there = dict(others(self.folder))
+        is_new = any(file not in known or _is_other(status, known[file]) for file, status in there.items())
+        return is_new or any(file not in there and is_other(file) for file in known)
+
+    # What a window of batches says
+
+    def _apply(self, window: Window) -> None:
+        """Write what some batches say, and note it.
+
+        Raises:
+            DivergedError: the folder has something else there; nothing was written.
+            StoreError: they have what no crawl writes.
+        """
+        rows = window.rows
+        emptied = max((at for at, row in enumerate(rows) if row.part == "gone" and row.file is None), default=-1)
+        if emptied >= 0:
+            self._remove()
+            rows = rows[emptied + 1 :]
+        texts = {file: self._text(file, [row for row in rows if row.part == part]) for file, part in PARTS.items()}
+        files = {row.file: row for row in rows if row.part in ("file", "gone") and row.file}
+        self._check(texts, files.values())
+        if rows:
+            self.folder.mkdir(parents=True, exist_ok=True)
+        documents = self._documents([row for row in rows if row.part == "document"])
+        ends = {file: self._append(file, text) for file, text in texts.items() if text}
+        changed = {file: self._write(file, row) for file, row in files.items()}
+        run = next((row for row in reversed(rows) if row.part == "run"), None)
+        with transaction(self.state.db):
+            self.state.set_subjects(documents.items())
+            for file, end in ends.items():
+                self.state.set_end(file, end)
+            for file, stored in changed.items():
+                self._note_file(file, stored)
+            self.state.note(batch=window.last, token=window.token, run=run and run.line, is_filled=bool(rows))
+
+    def _text(self, file: str, rows: Iterable[Row]) -> bytes:
+        """Return the lines of a file, each of which follows on the one before."""
+        end, texts = self.state.end(file).bytes, []
+        for row in rows:
+            if row.offset != end:
+                raise StoreError(f"[{self.name}] is damaged in {self.store.address} (lines of {file} are missing).")
+            texts.append(row.text)
+            end += len(texts[-1])
+        return b"".join(texts)
+
+    def _check(self, texts: Mapping[str, bytes], files: Iterable[Row]) -> None:
+        """Check that the folder has nothing of its own where others have stored something."""
+        for file, text in texts.items():
+            if not text.startswith(self._beyond(file, len(text))):
+                raise DivergedError(f"{file} has lines that are not stored")
+        known = self.state.files()
+        for row in files:
+            if not (is_other(str(row.file)) or row.file in LINES):
+                raise StoreError(
+                    f"[{self.name}] is damaged in {self.store.address} ({str(row.file)[:300]!r} is not a valid path in a "
+                    "source's folder)."
+                )
+            if row.file in LINES:
+                continue
+            with suppress(FileNotFoundError):
+                status = inside.status(self.folder, str(row.file))
+                stored = known.get(str(row.file))
+                if stored and not _is_other(status, stored):
+                    continue
+                found = hashlib.sha256(inside.read(self.folder, str(row.file))).hexdigest()
+                if found not in {row.sha256, stored.sha256 if stored else None}:
+                    raise DivergedError(f"{row.file} is another one than the one that is stored")
+
+    def _beyond(self, file: str, most: int) -> bytes:
+        """Return what a file has beyond what is stored, at most a byte more than is to come."""
+        end, found, size = self.state.end(file).bytes, list[bytes](), 0
+        with suppress(OSError):
+            lines.finish(self.folder, file)
+        try:
+            here = end - lines.packed(self.folder, file)
+            if here < 0:
+                raise DivergedError(f"{file} has lines that are not stored")
+            with inside.opened(self.folder, file) as now:
+                now.seek(here)
+                return now.read(most + 1)
+        except FileNotFoundError:
+            return b""
+
+    def _append(self, file: str, text: bytes) -> End:
+        end = self.state.end(file)
+        with inside.appended(self.folder, file) as now:
+            here = end.bytes - lines.packed(self.folder, file)
+            if now.seek(0, os.SEEK_END) < here + len(text):
+                now.truncate(here)
+                rest = memoryview(text)
+                while rest:
+                    rest = rest[now.write(rest) :]
+                os.fsync(now.fileno())
+        return _grown(end, text)
+
+    def _write(self, file: str, row: Row) -> Stored | None:
+        """Write a file, or remove it; return it as it is stored, ``None`` if it is gone."""
+        if row.part == "gone":
+            inside.remove(self.folder, file)
+            return None
+        self._check_content(row)
+        if file in LINES:
+            inside.appended(self.folder, file).close()
+            return Stored(row.sha256 or "", 0, 0)
+        inside.write(self.folder, file, row.content or b"", SCRATCH)
+        self.tell(1)
+        return Stored(row.sha256 or "", row.bytes or 0, inside.status(self.folder, file).st_mtime_ns)
+
+    def _note_file(self, file: str, stored: Stored | None) -> None:
+        if stored is None:
+            self.state.remove_file(file)
+        else:
+            self.state.set_file(file, stored)
+
+    def _documents(self, rows: list[Row]) -> dict[_Key, Subject]:
+        """Keep the versions that become former, and write the documents; return what is known of them now."""
+        found: dict[_Key, Subject] = {}
+        contents: dict[str, Row] = {}
+        removed: set[str] = set()
+        former: Versions | None = None
+        try:
+            for row in rows:
+                if not _is_subject(row):
+                    continue
+                self._check_document(row)
+                key, file = row.key, str(row.file)
+                before = found.get(key) or self.state.subject(key)
+                if before and self.versions and (before.sha256 != row.sha256 or row.entry["status"] != "new"):
+                    former = former or Versions.writing(self.folder)
+                    self._keep(former, key, before, row, contents.get(before.file))
+                if before and before.file != file:
+                    removed.add(before.file)
+                    contents.pop(before.file, None)
+                if row.content is not None and not (before and self._is_there(before, row) and file not in contents):
+                    contents[file] = row
+                removed.discard(file)
+                found[key] = Subject(file, row.sha256 or "", row.bytes or 0, str(row.entry["run"] or ""))
+            with inside.Writer(self.folder, SCRATCH) as writer:
+                for file, row in contents.items():
+                    writer.write(file, row.content or b"")
+            for file in removed:
+                inside.remove(self.folder, file)
+        finally:
+            if former:
+                former.close()
+        self.tell(len(contents))
+        return found
+
+    def _is_there(self, before: Subject, row: Row) -> bool:
+        """Return whether a document is on disk as a line repeats it, as far as its length tells."""
+        if (before.file, before.sha256) != (row.file, row.sha256):
+            return False
+        with suppress(OSError):
+            return inside.size(self.folder, before.file) == before.bytes
+        return False
+
+    def _keep(self, former: Versions, key: _Key, before: Subject, row: Row, written: Row | None) -> None:
+        """Keep the version that a line makes a former one."""
+        if written is not None and written.sha256 == before.sha256:
+            body = written.content
+        else:
+            body = self._on_disk(before)
+        known = Known(before.file, before.sha256, before.bytes, None, "new", before.run, "")
+        status, run, replaced = (str(row.entry[name] or "") for name in ("status", "run", "time"))
+        with suppress(ValueError):  # a time that no crawl wrote
+            former.keep(key, known, body, replaced=replaced, run=run, status=status, fields=_fields(row.fields))
+
+    def _on_disk(self, known: Subject) -> bytes | None:
+        try:
+            body = inside.read(self.folder, known.file)
+        except OSError:
+            return None
+        return body if hashlib.sha256(body).hexdigest() == known.sha256 else None
+
+    def _check_document(self, row: Row) -> None:
+        if not is_document(str(row.file)):
+            raise StoreError(
+                f"[{self.name}] is damaged in {self.store.address} ({str(row.file)[:300]!r} is not a valid path in a "
+                "source's folder)."
+            )
+        self._check_content(row)
+
+    def _check_content(self, row: Row) -> None:
+        try:
+            check(row)
+        except StoreError as error:
+            raise StoreError(f"[{self.name}] is damaged in {self.store.address} ({error}).") from None
+
+    def _remove(self) -> None:
+        """Remove the folder of a source that was removed elsewhere; one that has more than was stored is kept aside."""
+        if self.folder.exists():
+            if self.has_more():
+                self.is_rebuilt = True
+                self.store.tell(
+                    f"[{self.name}] was removed from {self.store.address}. What this machine had is in {self._leave()}."
+                )
+            shutil.rmtree(self.folder, ignore_errors=True)
+        with transaction(self.state.db):
+            self.state.forget()
+
+    # What this machine has stored itself
+
+    def note(self, batch: int, token: str, rows: Iterable[Row]) -> None:
+        """Note a batch that this machine has stored: the folder has what it says, or newer files, which stay."""
+        state = self.state
+        texts: dict[str, list[bytes]] = {}
+        subjects: dict[_Key, Subject] = {}
+        run: Row | None = None
+        files: dict[str, Stored | None] = {}
+        is_emptied = False
+        for row in rows:
+            if row.part in FILES:
+                texts.setdefault(FILES[row.part], []).append(row.text)
+                if row.part == "document" and _is_subject(row):
+                    subjects[row.key] = Subject(
+                        str(row.file), row.sha256 or "", row.bytes or 0, str(row.entry["run"] or "")
+                    )
+            elif row.part == "file":
+                files[str(row.file)] = Stored(row.sha256 or "", row.bytes or 0, int(row.entry.get("changed") or 0))
+            elif row.part == "gone":
+                is_emptied |= row.file is None
+                files[str(row.file)] = None
+            else:
+                run = row
+        with transaction(state.db):
+            if is_emptied:
+                state.forget()
+            for file, found in texts.items():
+                state.set_end(file, _grown(state.end(file), b"".join(found)))
+            state.set_subjects(subjects.items())
+            for file, stored in files.items():
+                self._note_file(file, stored)
+            state.note(
+                batch=batch, own=batch, token=token, run=run and run.line, pending=None, is_filled=not is_emptied
+            )
+
+    # Anew
+
+    def _rebuild(self, why: str) -> None:
+        """Build the folder anew from the table, beside the old one, and put it in its place.
+
+        Raises:
+            StoreError: the store can't be read; the old folder stays.
+        """
+        anew, path = self.places.anew, self.places.anew.with_name(f"{self.name}.sqlite")
+        shutil.rmtree(anew, ignore_errors=True)
+        _remove_database(path)
+        anew.mkdir(parents=True)
+        with State(path) as state:
+            built = Source(
+                self.store, self.places._replace(folder=anew, state=path), state, tell=self.tell, versions=self.versions
+            )
+            built.catch_up()
+            state.db.execute("PRAGMA journal_mode = DELETE")
+        left = self._leave() if self.folder.exists() else None
+        anew.rename(self.folder)
+        self.state.db.close()
+        _remove_database(self.places.state)
+        path.rename(self.places.state)
+        self.state = State(self.places.state)
+        self.is_rebuilt = True
+        if left and _keeps(left, self.folder):
+            self.store.tell(
+                f"[{self.name}] was brought up anew from {self.store.address}: {why}. What only this machine had is in "
+                f"{left}."
+            )
+
+    def _leave(self) -> Path:
+        """Move the folder away; return where it is then."""
+        now, number = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime()), 0
+        while (left := self.places.left / f"{now}{f'-{number}' if number else ''}" / self.name).exists():
+            number += 1
+        left.parent.mkdir(parents=True, exist_ok=True)
+        self.folder.rename(left)
+        return left
+
+    def lost(self) -> list[str]:
+        """Return the stored documents and files that are not in the folder."""
+        files = [subject.file for subject in self.state.subjects()] + [*self.state.files()]
+        return [file for file in files if not _exists(self.folder, file)]
+
+    def bring_lost(self) -> None:
+        """Write the stored documents and files that somebody has removed from the folder.
+
+        Raises:
+            StoreError: the store can't be read, or the folder can't be written.
+        """
+        with written(self.folder):
+            self.catch_up()
+            wanted = self.lost()
+            found = {str(row.file): row for row in self.table.files(wanted)} if wanted else {}
+            self.folder.mkdir(parents=True, exist_ok=True)
+            with inside.Writer(self.folder, SCRATCH) as writer:
+                for file, row in found.items():
+                    if is_document(file) or is_other(file):
+                        self._check_content(row)
+                        writer.write(file, row.content or b"")
+
+
+@contextmanager
+def written(folder: Path) -> Iterator[None]:
+    """Let an error of the disk be a sentence about the folder that is written within.
+
+    Raises:
+        StoreError: that sentence.
+    """
+    try:
+        yield
+    except OSError as error:
+        file = error.filename2 or error.filename
+        place = f"{file}: " if file else ""
+        raise StoreError(f"{folder} can't be brought up to date ({place}{error.strerror or error}).") from None
+    except sqlite3.Error as error:
+        raise StoreError(f"{folder} can't be brought up to date ({error}).") from None
+
+
+def _grown(end: End, text: bytes) -> End:
+    return End(end.bytes + len(text), (end.tail + text[-lines.TAIL :])[-lines.TAIL :])
+
+
+def _is_subject(row: Row) -> bool:
+    """Return whether a row is of a document that a crawl wrote."""
+    kind, dataset_id, _ = row.key
+    return bool(kind and dataset_id and row.file and row.sha256)
+
+
+def _is_other(status: os.stat_result, stored: Stored) -> bool:
+    return (status.st_size, status.st_mtime_ns) != (stored.bytes, stored.changed)
+
+
+def _fields(text: str | None) -> list[str] | None:
+    try:
+        found = json.loads(text) if text else None
+    except (ValueError, RecursionError):
+        return None
+    return [str(name) for name in found] if isinstance(found, list) else None
+
+
+def _exists(folder: Path, file: str) -> bool:
+    try:
+        inside.status(folder, file)
+    except OSError:
+        return False
+    return True
+
+
+def _remove_database(path: Path) -> None:
+    for name in (path.name, f"{path.name}-wal", f"{path.name}-shm"):
+        path.with_name(name).unlink(missing_ok=True)
+
+
+def _keeps(left: Path, anew: Path) -> bool:
+    """Remove from a folder what the new one has, too, or what no machine shares; return whether something is left."""
+    for file in LINES:
+        if _begins_alike(left, file, anew):
+            for name in (file, *lines.parts(left, file)):
+                (left / name).unlink(missing_ok=True)
+    if not _has_other_versions(left, anew):
+        _remove_database(left / VERSIONS)
+    for path in [path for path in left.rglob("*") if path.is_symlink() or not path.is_dir()]:
+        file = str(path.relative_to(left))
+        is_shared = is_document(file) or is_other(file)
+        is_kept = file in LINES or path.name.endswith(".jsonl.zst") or path.name.startswith(VERSIONS)
+        if (is_shared and _is_same(left, anew, file)) or not (is_shared or is_kept):
+            path.unlink()
+    for path in (*(path for path in left.rglob("*") if path.is_dir()), left, left.parent):
+        with suppress(OSError):  # something is in it
+            path.rmdir()
+    return left.exists()
+
+
+def _is_same(left: Path, anew: Path, file: str) -> bool:
+    try:
+        return inside.read(left, file) == inside.read(anew, file)
+    except OSError:
+        return False
+
+
+def _begins_alike(left: Path, file: str, anew: Path) -> bool:
+    """Return whether all lines of a file are in the new one, at its beginning."""
+    try:
+        if lines.size(left, file) > lines.size(anew, file):
+            return False
+        there = lines.read(anew, file)
+        return all(line == next(there, None) for line in lines.read(left, file))
+    except OSError:
+        return not (left / file).exists()
+
+
+def _has_other_versions(left: Path, anew: Path) -> bool:
+    """Return whether a folder keeps versions that the new one lacks."""
+    try:
+        with Versions.reading(left) as before, Versions.reading(anew) as now:
+            return any(not now.has(sha256) for sha256 in before.kept())
+    except OutputError:
+        return True

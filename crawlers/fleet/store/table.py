@@ -1,0 +1,287 @@
+"""A source's Delta table: a commit for each batch of rows, whose number one writer only can have.
+
+A batch's number is the version of the table's application transaction. Delta refuses a commit only if another one of
+that application came after the snapshot on which it is made, so the number is compared on that very snapshot.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+
+import pyarrow as pa
+from deltalake import CommitProperties, DeltaTable, QueryBuilder, Transaction, WriterProperties, write_deltalake
+from deltalake.exceptions import CommitFailedError, DeltaError, TableNotFoundError
+
+from crawlers.exceptions import StoreError
+from crawlers.fleet.store.rows import READ, STATISTICS, as_table, from_batches
+from crawlers.s3.connection import is_answer
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from crawlers.fleet.store.rows import Row
+    from crawlers.fleet.store.store import Store
+
+T = TypeVar("T")
+
+_TRIES = 5  # of a read whose files are removed meanwhile
+_COMMITS = 300  # tries of a commit among those of compactions
+_CONFIGURATION = {
+    "delta.checkpointInterval": "100",
+    "delta.logRetentionDuration": "interval 30 days",
+    "delta.dataSkippingStatsColumns": STATISTICS,
+}
+_LEVEL = 3
+_GROUP = 1000  # rows
+_WINDOW = 16 * 1024 * 1024  # bytes of content that are read at once, if a batch has not more
+_MOST = 10_000  # rows that are read at once, if a batch has not more
+_TARGET = 64 * 1024 * 1024  # bytes of a file that compaction makes
+_SMALL = 50  # files that are not of that size, from which on a table is compacted
+_KEPT = 7 * 24  # hours that files stay which no reader of now needs: for one who is slow
+_AT_ONCE = 2000  # offsets in a predicate
+_BATCHES = 'SELECT batch, count(*) AS lines, sum(bytes) AS bytes FROM rows WHERE batch > {} GROUP BY batch ORDER BY batch'
+_ORDERED = 'SELECT {} FROM rows WHERE {} ORDER BY batch, part, "offset"'
+_FORMER = """
+SELECT "offset" FROM (
+    SELECT "offset", content IS NOT NULL AS is_kept,
+        lead("time") OVER (PARTITION BY kind, dataset_id, resource_id ORDER BY "offset") AS replaced
+    FROM rows WHERE part = 'document'
+) WHERE is_kept AND replaced < '{}' ORDER BY "offset"
+"""
+
+
+class Window(NamedTuple):
+    """The rows of some batches, in their order."""
+
+    last: int
+    rows: list[Row]
+
+    @property
+    def token(self) -> str:
+        """What tells the last batch from another one of its number."""
+        return str(self.rows[-1].entry["token"])
+
+
+class Table:
+    """The table of a source.
+
+    Args:
+        store: where it is.
+        source: its name.
+    """
+
+    def __init__(self, store: Store, source: str) -> None:
+        self.store = store
+        self.source = source
+        self.address = f"{store.address}/{source}"
+        self._table: DeltaTable | None = None
+
+    def last(self) -> int:
+        """Return the number of the last batch; 0 if there is no table.
+
+        Raises:
+            StoreError: it can't be read; so for the methods below.
+        """
+        table = self._asked(self._current)
+        return self._number(table) if table else 0
+
+    def _number(self, table: DeltaTable) -> int:
+        return table.transaction_version(self.source) or 0
+
+    def _current(self) -> DeltaTable | None:
+        """Return the table as it is now; ``None`` if there is none."""
+        try:
+            if self._table is None:
+                self._table = DeltaTable(self.address, storage_options=self.store.options)
+            else:
+                self._table.update_incremental()
+        except TableNotFoundError:
+            self._table = None
+        except Exception:
+            self._table = None  # a half of it is no snapshot
+            raise
+        return self._table
+
+    def age(self, now: float) -> float:
+        """Return the seconds since the last commit.
+
+        Args:
+            now: the server's time, in seconds since 1970.
+        """
+        table = self._asked(self._current)
+        if table is None:
+            return float("inf")
+        put = self.store.modified(f"{self.source}/_delta_log/{table.version():020d}.json")
+        return float("inf") if put is None else now - put
+
+    # Writing
+
+    def commit(self, number: int, token: str, rows: Sequence[Row]) -> bool:
+        """Commit a batch; return whether its number was free, or had been taken by this very batch.
+
+        Args:
+            number: one more than the last batch's.
+            token: what tells the batch from another one of that number.
+        """
+        found = as_table(self.source, number, token, rows)
+        tries = 0
+
+        def put() -> bool:
+            nonlocal tries
+            table = self._table if self._table and not tries else self._current()
+            tries += 1
+            at = self._number(table) if table else 0
+            if at == number - 1:
+                try:
+                    self._append(table, number, found)
+                except CommitFailedError:
+                    table = self._current()
+                    at = self._number(table) if table else 0
+                else:
+                    return True
+            return at >= number and self.token(number) == token
+
+        return self._asked(put)
+
+    def _append(self, table: DeltaTable | None, number: int, rows: Any) -> None:
+        properties = WriterProperties(compression="ZSTD", compression_level=_LEVEL, max_row_group_size=_GROUP)
+        commit = CommitProperties(
+            app_transactions=[Transaction(self.source, number)], max_commit_retries=_COMMITS
+        )
+        if table is None:
+            try:
+                write_deltalake(
+                    self.address, rows, mode="error", name=self.source, configuration=_CONFIGURATION,
+                    storage_options=self.store.options, writer_properties=properties, commit_properties=commit,
+                )  # fmt: skip
+            except DeltaError as error:
+                if "already exists" not in str(error):
+                    raise
+                raise CommitFailedError(str(error)) from None
+        else:
+            write_deltalake(
+                table, rows, mode="append", schema_mode="merge", writer_properties=properties, commit_properties=commit
+            )
+
+    # Reading
+
+    def token(self, number: int) -> str | None:
+        """Return the token of a batch; ``None`` if there is none of that number."""
+        found = self._select(f"SELECT token FROM rows WHERE batch = {number:d} LIMIT 1")
+        return next((value for batch in found for value in batch.column("token").to_pylist()), None)
+
+    def batch(self, number: int) -> list[Row]:
+        """Return the rows of a batch without their content."""
+        return self._rows(f"batch = {number:d}", is_whole=False)
+
+    def after(self, number: int) -> Iterator[Window]:
+        """Yield the rows of the batches after one, some batches at a time."""
+        found = self._select(_BATCHES.format(number))
+        sizes = [row for batch in found for row in zip(*(column.to_pylist() for column in batch.columns), strict=True)]
+        first, last, lines, size = number, number, 0, 0
+        for batch, more, long in sizes:
+            if lines and (lines + more > _MOST or size + (long or 0) > _WINDOW):
+                yield Window(last, self._rows(f"batch > {first:d} AND batch <= {last:d}"))
+                first, lines, size = last, 0, 0
+            last, lines, size = batch, lines + more, size + (long or 0)
+        if last > first:
+            yield Window(last, self._rows(f"batch > {first:d} AND batch <= {last:d}"))
+
+    def files(self, wanted: Sequence[str], column: str = "file") -> Iterator[Row]:
+        """Yield the rows with content of some files, those that came later after the others.
+
+        Args:
+            wanted: their names, or whatever the column has.
+        """
+        for begin in range(0, len(wanted), _AT_ONCE):
+            names = ", ".join(f"'{name.replace(chr(39), chr(39) * 2)}'" for name in wanted[begin : begin + _AT_ONCE])
+            yield from self._rows(f"{column} IN ({names}) AND content IS NOT NULL")
+
+    def _rows(self, which: str, *, is_whole: bool = True) -> list[Row]:
+        table = self._asked(self._current)
+        if table is None:
+            return []
+        there = {field.name for field in table.schema().fields}
+        left_out = set() if is_whole else {"content"}
+        columns = (
+            f'"{name}"' if name in there - left_out else f'NULL AS "{name}"' for name in READ
+        )  # a version before this one has fewer
+        return from_batches(self._select(_ORDERED.format(", ".join(columns), which)))
+
+    def _select(self, query: str) -> list[Any]:
+        """Return the batches of a query; files that a compaction has removed meanwhile are looked for again."""
+
+        def ask() -> list[Any]:
+            for left in reversed(range(_TRIES)):
+                table = self._current()
+                if table is None:
+                    return []
+                try:
+                    found = QueryBuilder().register("rows", table).execute(query)
+                    return list(pa.RecordBatchReader.from_stream(found))
+                except Exception as error:
+                    self._table = None
+                    if not left or "not found" not in str(error).lower() or is_answer(error):
+                        raise
+            raise AssertionError  # the last try returns or raises
+
+        return self._asked(ask)
+
+    # Keeping it small
+
+    def tidy(self, *, always: bool = False) -> int:
+        """Merge small files, and remove those that nobody has needed for a week; return how many were removed.
+
+        Args:
+            always: whether it is done however few small files there are.
+        """
+        table = self._asked(self._current)
+        if table is None:
+            return 0
+        sizes = pa.record_batch(table.get_add_actions(flatten=True)).column("size_bytes").to_pylist()
+        if not always and sum(size < _TARGET // 2 for size in sizes) <= _SMALL:
+            return 0
+        self._asked(partial(table.optimize.compact, target_size=_TARGET, max_concurrent_tasks=1))
+        removed = self._asked(partial(table.vacuum, retention_hours=_KEPT, dry_run=False, full=True))
+        self._asked(table.create_checkpoint)
+        return len(removed)
+
+    def forget(self, before: str) -> int:
+        """Drop the content of versions that became former before a moment; return how many.
+
+        Args:
+            before: the moment, as lines have it.
+        """
+        found = self._select(_FORMER.format(before.replace("'", "")))
+        offsets = [value for batch in found for value in batch.column("offset").to_pylist()]
+        for begin in range(0, len(offsets), _AT_ONCE):
+            some = ", ".join(map(str, offsets[begin : begin + _AT_ONCE]))
+            table = self._asked(self._current)
+            assert table is not None  # noqa: S101  # it has these rows
+            self._asked(partial(table.update, {"content": "NULL"}, f"part = 'document' AND \"offset\" IN ({some})"))
+        return len(offsets)
+
+    def empty(self, before: int) -> None:
+        """Remove the rows of all batches before one."""
+        table = self._asked(self._current)
+        if table is not None:
+            self._asked(partial(table.delete, f"batch < {before:d}"))
+
+    def _asked(self, ask: Callable[[], T]) -> T:
+        def told() -> T:
+            try:
+                return ask()
+            except (OSError, StoreError):
+                raise
+            except Exception as error:
+                if is_answer(error):
+                    raise OSError(str(error)) from None
+                self._table = None
+                raise StoreError(f"[{self.source}] is damaged in {self.store.address} ({_first(error)}).") from None
+
+        return self.store.asked(told)
+
+
+def _first(error: Exception) -> str:
+    return str(error).strip().partition("\n")[0][:300]
