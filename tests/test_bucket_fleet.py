@@ -17,7 +17,7 @@ from typing import Any
 
 import pytest
 
-from crawlers.operate.queue.queue import Queue
+from crawlers.fleet.queue import Queue
 from crawlers.store.runs import last
 from tests.buckets import contents, documents, told
 from tests.conftest import ROOT

@@ -19,12 +19,11 @@ import pytest
 from procrastinate.sql import queries
 
 from crawlers.exceptions import HarvestError
+from crawlers.fleet import worker
+from crawlers.fleet.queue import ARCHIVES, DUTIES, Queue, checked, locks, prepare
+from crawlers.fleet.worker import NodeConnector
 from crawlers.operate.dashboard.login import Project
 from crawlers.operate.dashboard.operators import ACTIONS, Typed
-from crawlers.operate.harvest.job import Plan
-from crawlers.operate.queue import checked, connector
-from crawlers.operate.queue.connector import NodeConnector, prepare
-from crawlers.operate.queue.queue import ARCHIVES, DUTIES, Queue, _locks
 from crawlers.store.runs import runs
 from tests.conftest import ROOT, json_lines, scrapy
 from tests.postgres import Postgres, postgres
@@ -363,10 +362,9 @@ def test_an_archive_follows_its_source(fleet, portal):
 
 def test_sources_that_share_a_host_share_a_lock():
     hosts = {"a": {"x.org"}, "b": {"y.org", "z.org"}, "c": {"z.org", "x.org"}, "d": {"other.org"}, "archive": set()}
-    plans = {name: Plan(job=None, hosts=frozenset(found), identity={}) for name, found in hosts.items()}
-    locks = _locks(plans)
-    assert locks["a"] == locks["b"] == locks["c"] != locks["d"]
-    assert locks["archive"] == ARCHIVES
+    found = locks({name: frozenset(some) for name, some in hosts.items()})
+    assert found["a"] == found["b"] == found["c"] != found["d"]
+    assert found["archive"] == ARCHIVES
 
 
 # What can be wrong
@@ -408,7 +406,7 @@ def test_the_tables_of_another_version(fleet, postgres):
 @pytest.mark.parametrize(("ahead", "way"), [(300, "300 seconds ahead of"), (-300, "300 seconds behind")])
 def test_clocks_that_differ(fleet, postgres, monkeypatch, ahead, way):
     now = time.time
-    monkeypatch.setattr("crawlers.operate.queue.connector.time.time", lambda: now() + ahead)
+    monkeypatch.setattr("crawlers.fleet.queue.time.time", lambda: now() + ahead)
     with pytest.raises(HarvestError, match=f"The clock of this machine is {way} that of the queue"):
         asyncio.run(prepare(fleet.address))
     found = postgres.sql("SELECT count(*) FROM pg_proc WHERE proname ~ 'procrast'", fleet.address.rpartition("/")[2])
@@ -440,7 +438,7 @@ def test_a_node_of_which_a_part_fails_ends(fleet, postgres):
 
 def test_a_node_that_was_lost_stays_so_whatever_answer_comes_late(monkeypatch):
     clock = SimpleNamespace(monotonic=lambda: now)
-    monkeypatch.setattr(connector, "time", clock)
+    monkeypatch.setattr(worker, "time", clock)
     now = 0.0
     node = NodeConnector("postgresql://host/db", patience=8)
 
