@@ -27,9 +27,9 @@ COMMANDS_MODULE = "crawlers.operate.commands"
 KINDS_ENABLED = ["*"]  # the kinds of catalogue that there are, by pattern: ["ckan", "dcat*"]
 
 # Output
-OUTPUT_DIR = str(_HOME / "output")  # a folder, or s3://bucket/prefix, which several machines may share
-OUTPUT_MIRROR = str(_HOME / "mirror")  # where this machine keeps a copy of an OUTPUT_DIR in S3
-OUTPUT_STORE = ""  # the address of an OUTPUT_DIR in S3, which is set from there: OUTPUT_DIR is the mirror then
+OUTPUT_DIR = str(_HOME / "output")  # a folder, or s3://bucket/prefix or file:///folder, which machines may share
+OUTPUT_MIRROR = str(_HOME / "mirror")  # where this machine keeps a copy of an OUTPUT_DIR that is shared
+OUTPUT_STORE = ""  # the address of a shared OUTPUT_DIR, which is set from there: OUTPUT_DIR is the mirror then
 OUTPUT_STORE_INTERVAL = 30.0  # seconds of a crawl that are lost at most if its machine dies; 1,000 documents, too
 OUTPUT_STORE_PATIENCE = 600.0  # seconds without an answer of the store after which a crawl stops
 OUTPUT_LEASE = 60.0  # seconds without a sign of life after which other machines may crawl a source
@@ -190,7 +190,6 @@ EXTENSIONS = {
     "scrapy.extensions.closespider.CloseSpider": 0,
     "crawlers.extensions.feeds.FeedExporter": 1,  # before Notify: a feed that can't be stored leaves no folder
     "crawlers.operate.notify.Notify": 5,  # before Report: a mistake in its settings leaves no folder
-    "crawlers.extensions.storing.Storing": 8,  # before Report: it takes the source, and brings its folder up to date
     "crawlers.extensions.report.Report": 10,  # first: it opens the job, locks the folder, may refuse to start
     "crawlers.extensions.progress.Heartbeat": 15,
     "crawlers.extensions.public_hosts.PublicHosts": 17,

@@ -7,13 +7,11 @@ import json
 from pathlib import Path
 from typing import Any
 
-from obstore.store import MemoryStore, ObjectStore
+ 
 
-from crawlers.store.bucket.contract import FOLDERS
-from crawlers.store.bucket.mirror import Mirror
-from crawlers.store.bucket.objects import Objects
+from crawlers.store.contract import FOLDERS
+from crawlers.fleet.store import Mirror, Store
 
-ADDRESS = "s3://bucket/prefix"
 URL = "https://demo.ckan.org/api/3/action/package_search"
 IGNORED = (".lock", ".mirror", ".writing", ".heartbeat", "running.json")
 
@@ -81,9 +79,9 @@ def contents(folder: Path) -> dict[str, bytes]:
     return {str(path.relative_to(folder)): path.read_bytes() for path in paths if path.name.split("-")[0] not in OWN}
 
 
-def mirror(folder: Path, store: ObjectStore | None = None, **options: Any) -> Mirror:
-    """Return a mirror of a store."""
-    made = Mirror(Objects(store or MemoryStore(), ADDRESS), folder, **options)
+def mirror(folder: Path, store: Path, **options: Any) -> Mirror:
+    """Return a mirror of a store in a folder."""
+    made = Mirror(Store.local(store, store.as_uri()), folder, **options)
     made.check(creates=True)
     return made
 

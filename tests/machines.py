@@ -9,7 +9,7 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
-from crawlers.store.bucket.mirror import Mirror
+from crawlers.fleet.store import Mirror
 from crawlers.store.location import folder_name, opened
 from tests import forked
 from tests.buckets import contents, documents

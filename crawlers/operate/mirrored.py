@@ -12,7 +12,7 @@ from crawlers.exceptions import CrawlersError
 from crawlers.operate.console import print_error
 
 if TYPE_CHECKING:
-    from crawlers.store.bucket.owner import Owner
+    from crawlers.fleet.store.owner import Owner
 
 _FOLLOWED = 10.0  # seconds between two looks at what other nodes have stored
 
@@ -70,9 +70,9 @@ def mend(settings: Any, names: Iterable[str], lost: Callable[[str], None]) -> No
     try:
         here = _mirror(settings)
         for name in names if here else ():
-            with here.free(name) as replay:
-                if replay:
-                    replay.bring_lost()
+            with here.free(name) as source:
+                if source:
+                    source.bring_lost()
     except CrawlersError as error:
         lost(str(error))
 
@@ -91,7 +91,7 @@ def owning(settings: Any, names: Iterable[str]) -> Iterator[dict[str, Owner]]:
     if here is None:
         yield {}
         return
-    here.objects.tell = print_error
+    here.store.tell = print_error
     with ExitStack() as stack:
         owners = {name: stack.enter_context(here.own(name)) for name in sorted(set(names))}
         yield owners

@@ -14,7 +14,6 @@ from crawlers import signals
 from crawlers.extensions.progress import Heartbeat, Progress
 from crawlers.extensions.public_hosts import PublicHosts
 from crawlers.extensions.report import Report
-from crawlers.extensions.storing import Storing
 from crawlers.operate.notify import Notify
 from crawlers.store.index import Index
 
@@ -62,8 +61,9 @@ class EmptyIndex(Index):
 
 def leave_nothing(settings: BaseSettings) -> None:
     """Disable what writes into OUTPUT_DIR or sends notifications."""
-    for component in (Report, Heartbeat, Index, Notify, Progress, PublicHosts, Storing):
+    for component in (Report, Heartbeat, Index, Notify, Progress, PublicHosts):
         settings.set_in_component_priority_dict("EXTENSIONS", component, None)
     for other in (LoggedFailures, EmptyIndex):
         settings.set_in_component_priority_dict("EXTENSIONS", other, 20)
     settings.set("ITEM_PIPELINES", {}, "cmdline")
+    settings.set("OUTPUT_STORE", "", "cmdline")

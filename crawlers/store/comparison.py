@@ -12,7 +12,7 @@ import orjson
 
 from crawlers.safety import inside, sqlite
 from crawlers.safety.redact import has_login
-from crawlers.store.bucket.contract import FOLDERS, is_document
+from crawlers.store.contract import FOLDERS, is_document
 from crawlers.store.index import manifest
 from crawlers.store.lines import JSONLines
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
 from crawlers.exceptions import OutputError, StoreUnreachableError
+from crawlers.fleet import load
 from crawlers.s3.address import is_address, parse
 from crawlers.safety.inside import is_inside
 
@@ -25,14 +26,18 @@ if TYPE_CHECKING:
 
 _LEASE = (1.0, 3600.0)  # seconds that it may last
 _FILE = "file:"
+_BEFORE_REPORT = 8  # of the extensions: it takes the source, and brings its folder up to date
 
 
 class Resolved:
     """The add-on that lets a crawl see the mirror of a store, also one that no command of this project starts."""
 
     def update_settings(self, settings: BaseSettings) -> None:
-        """Resolve OUTPUT_DIR."""
+        """Resolve OUTPUT_DIR, and let the crawl be stored, if that is asked for."""
         resolve(settings)
+        if settings["OUTPUT_STORE"]:
+            storing = load("storing", "OUTPUT_DIR").Storing
+            settings.setdefault_in_component_priority_dict("EXTENSIONS", storing, _BEFORE_REPORT)
 
 
 def resolve(settings: BaseSettings) -> None:
@@ -95,7 +100,9 @@ def folder_name(address: str) -> str:
     >>> folder_name("s3://catalogues/europe/hdx")
     'catalogues-europe-hdx-a4acfe7c'
     """
-    plain = "".join(char if char.isascii() and char.isalnum() else "-" for char in address.partition("://")[2].strip("/"))
+    plain = "".join(
+        char if char.isascii() and char.isalnum() else "-" for char in address.partition("://")[2].strip("/")
+    )
     return f"{plain[:100]}-{hashlib.sha256(address.encode()).hexdigest()[:8]}"
 
 
@@ -151,15 +158,17 @@ def opened(address: str, folder: Path, **options: Any) -> Mirror:
         options: as for `Mirror`.
 
     Raises:
-        OutputError: a package is not installed, or the environment has no credentials.
+        ExtraError: a package is not installed.
+        OutputError: the environment has no credentials.
     """
-    load("OUTPUT_DIR", "store")
-    from crawlers.fleet.store.mirror import Mirror  # noqa: PLC0415 -- few outputs are in a store
-    from crawlers.fleet.store.store import Store  # noqa: PLC0415
-
-    if address.startswith(_FILE):
-        return Mirror(Store.local(_path(address), address), folder, **options)
-    return Mirror(Store.bucket(*parse(address, "OUTPUT_DIR"), address), folder, **options)
+    engine = load("store", "OUTPUT_DIR")
+    is_folder = address.startswith(_FILE)
+    where = (
+        engine.Store.local(_path(address), address)
+        if is_folder
+        else engine.Store.bucket(*parse(address, "OUTPUT_DIR"), address)
+    )
+    return engine.Mirror(where, folder, **options)  # type: ignore[no-any-return]
 
 
 def bring_up(

@@ -190,6 +190,32 @@ class Mirror:
         with self.free(name) as source:
             return source is not None and source.has_other_files()
 
+    def pull(self, name: str) -> None:
+        """Bring a plain folder up to a source, which no crawl has changed since the last time.
+
+        Raises:
+            OutputError: the folder was changed since, or is in use.
+            StoreError: the store can't be read, what it has of the source is damaged, or the folder can't be written.
+        """
+        with self.free(name) as source:
+            if source is None:
+                raise OutputError(f"{self.folder / name} is used by another process: wait for it to end.")
+            source.catch_up()
+            if source.has_more():
+                raise OutputError(source.keeps)
+
+    def may_push(self, name: str) -> bool:
+        """Return whether a folder has all that is stored of a source: nobody else has stored anything of it since.
+
+        Raises:
+            StoreError: the store can't be read.
+        """
+        with self.free(name) as source:
+            if source is None:
+                return True
+            source.settle()
+            return source.table.last() <= source.state.batch
+
     def note_running(self, source: Source) -> None:
         """Write what another machine's crawl of a source says to running.json, where those who list runs look.
 

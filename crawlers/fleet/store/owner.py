@@ -202,12 +202,12 @@ class Owner:
             TakenError: another machine has committed one of that number.
         """
         state, number = self.source.state, self.source.state.batch + 1
+        running = json_object(self.source.folder, RUNNING, _LARGEST) or {}
         told = {
             "status": "ended" if is_end else "going" if self.is_open else "begun",
-            "node": socket.gethostname(), "pid": os.getpid(), "since": self.since, "run": self.run,
-            "time": moment.now("milliseconds"), "running": json_object(self.source.folder, RUNNING, _LARGEST) or None,
+            "node": socket.gethostname(), "pid": os.getpid(), "since": self.since,
+            "run": self.run or running.get("run"), "time": moment.now("milliseconds"), "running": running or None,
         }  # fmt: skip
-        told["run"] = self.run or (told["running"] or {}).get("run")
         batch = [*found, made.of_run(told)]
         pending = state.fact("pending") or {}
         token = pending["token"] if pending.get("batch") == number else uuid4().hex
@@ -247,7 +247,7 @@ class Owner:
         return found, is_last
 
     def _lines_of(self, file: str) -> Iterator[Row]:
-        folder, offset = self.source.folder, self.source.state.end(file).bytes
+        folder, offset = self.source.folder, self.source.state.end(file).offset
         try:
             inside.status(folder, file)
         except FileNotFoundError:
@@ -273,7 +273,8 @@ class Owner:
             content = inside.read(self.source.folder, row.file)
         if content is None or hashlib.sha256(content).hexdigest() != row.sha256:
             content = self._version(row.sha256)
-        return row._replace(content=content, bytes=row.bytes if content is None else len(content), fields=self._fields(row))
+        length = row.length if content is None else len(content)
+        return row._replace(content=content, length=length, fields=self._fields(row))
 
     def _version(self, sha256: str) -> bytes | None:
         with suppress(OutputError):
@@ -319,7 +320,7 @@ class Owner:
                 yield row
         for file in LINES:
             with suppress(OSError):
-                if file not in known and not state.end(file).bytes and not inside.size(folder, file):
+                if file not in known and not state.end(file).offset and not inside.size(folder, file):
                     yield made.of_file(file, b"", 0)
         yield from (Row("gone", file) for file in known if is_other(file) and file not in there)
 
@@ -386,4 +387,3 @@ def _batches(found: list[Row], others: Iterator[Row]) -> Iterator[tuple[list[Row
         some.append(row)
         size += len(row.content or b"")
     yield some, True
-

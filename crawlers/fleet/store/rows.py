@@ -44,7 +44,7 @@ class Row(NamedTuple):
         file: its path in the source's folder: of a document's line, the document.
         offset: where a line begins, counting all that were ever written to its file; 0 of the others.
         sha256: of the content.
-        bytes: of the content.
+        length: of the content, in bytes: the column ``bytes``.
         fields: of a document's line, which fields it changed, as JSON.
         line: the line without its end; ``None`` if there is none, or it is no UTF-8.
         raw: the line that is no UTF-8.
@@ -56,7 +56,7 @@ class Row(NamedTuple):
     file: str | None
     offset: int = 0
     sha256: str | None = None
-    bytes: int | None = None
+    length: int | None = None
     fields: str | None = None
     line: str | None = None
     raw: bytes | None = None
@@ -71,21 +71,20 @@ class Row(NamedTuple):
     @property
     def key(self) -> tuple[str, str, str]:
         """Kind, dataset id, and resource id or "", of a document's line."""
-        kind, dataset_id, resource_id = (str(self.entry.get(name) or "") for name in ("kind", "dataset_id", "resource_id"))
-        return kind, dataset_id, resource_id
+        entry = self.entry
+        return str(entry.get("kind") or ""), str(entry.get("dataset_id") or ""), str(entry.get("resource_id") or "")
 
 
-READ = (*Row._fields[:-1], "kind", "dataset_id", "resource_id", "status", "run", "time", "token")
+_COLUMNS = tuple("bytes" if name == "length" else name for name in Row._fields[:-1])
+READ = (*_COLUMNS, "kind", "dataset_id", "resource_id", "status", "run", "time", "token")
 """The columns that a mirror reads."""
 
 
-def of_line(file: str, offset: int, text: bytes, content: bytes | None = None, fields: str | None = None) -> Row:
-    """Return the row of a line of a file that grows.
+def of_line(file: str, offset: int, text: bytes) -> Row:
+    """Return the row of a line of a file that grows, without a document.
 
     Args:
         text: the line, with its end.
-        content: of a document's line, the document.
-        fields: as of `Row`.
     """
     body = text.removesuffix(b"\n")
     entry = lines.entry(body) or {}
@@ -95,9 +94,15 @@ def of_line(file: str, offset: int, text: bytes, content: bytes | None = None, f
         line, raw = None, body
     document = entry.get("metadata_file") if PARTS[file] == "document" else None
     return Row(
-        PARTS[file], _text(document), offset, _text(entry.get("sha256")), _number(entry.get("bytes")), fields, line, raw,
-        content, entry,
-    )  # fmt: skip
+        PARTS[file],
+        _text(document),
+        offset,
+        sha256=_text(entry.get("sha256")),
+        length=_number(entry.get("bytes")),
+        line=line,
+        raw=raw,
+        entry=entry,
+    )
 
 
 def of_file(file: str, content: bytes, changed: int) -> Row:
@@ -107,7 +112,7 @@ def of_file(file: str, content: bytes, changed: int) -> Row:
         changed: when it was written here, in nanoseconds.
     """
     sha256 = hashlib.sha256(content).hexdigest()
-    return Row("file", file, sha256=sha256, bytes=len(content), content=content, entry={"changed": changed})
+    return Row("file", file, sha256=sha256, length=len(content), content=content, entry={"changed": changed})
 
 
 def of_run(told: Mapping[str, Any]) -> Row:
@@ -141,7 +146,8 @@ def as_table(source: str, batch: int, token: str, rows: Iterable[Row]) -> Any:
         token: what tells it from another one of that number.
     """
     found = list(rows)
-    columns: dict[str, list[Any]] = {name: [getattr(row, name) for row in found] for name in Row._fields[:-1]}
+    width = len(_COLUMNS)
+    columns: dict[str, Any] = dict(zip(_COLUMNS, zip(*(row[:width] for row in found), strict=True), strict=True))
     columns |= {"source": [source] * len(found), "batch": [batch] * len(found), "token": [token] * len(found)}
     for name in _ENTRY:
         if name not in columns:
@@ -152,13 +158,12 @@ def as_table(source: str, batch: int, token: str, rows: Iterable[Row]) -> Any:
 
 def from_batches(batches: Iterable[Any]) -> list[Row]:
     """Return the rows of some Arrow batches with the columns of `READ`."""
-    width = len(Row._fields) - 1
+    width = len(_COLUMNS)
     names = READ[width:]
+    found = (zip(*(batch.column(name).to_pylist() for name in READ), strict=True) for batch in batches)
     return [
-        Row(*values[:width], dict(zip(names, values[width:], strict=True)))
-        for values in chain.from_iterable(
-            zip(*(batch.column(name).to_pylist() for name in READ), strict=True) for batch in batches
-        )
+        Row(*values[:width], entry=dict(zip(names, values[width:], strict=True)))  # type: ignore[misc]
+        for values in chain.from_iterable(found)
     ]
 
 

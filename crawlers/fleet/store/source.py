@@ -165,12 +165,12 @@ class Source:
         )
 
     def _begins_with(self, file: str, end: End) -> bool:
-        if not end.bytes:
+        if not end.offset:
             return True
         try:
-            here = end.bytes - lines.packed(self.folder, file)
+            here = end.offset - lines.packed(self.folder, file)
             if here <= 0:
-                return here == 0 or lines.size(self.folder, file) >= end.bytes
+                return here == 0 or lines.size(self.folder, file) >= end.offset
             begin = lines.doubled(self.folder, file)
             found = lines.tail(self.folder, file, begin + here, begin)
             return inside.size(self.folder, file) >= begin + here and end.tail.endswith(found[-len(end.tail) :])
@@ -185,7 +185,7 @@ class Source:
         """Return whether the folder has whole lines that are not stored."""
         for file in LINES:
             with suppress(OSError):
-                for _, text in lines.read(self.folder, file, self.state.end(file).bytes):
+                for _, text in lines.read(self.folder, file, self.state.end(file).offset):
                     if text is None or text.endswith(b"\n"):
                         return True
         return False
@@ -230,7 +230,7 @@ class Source:
 
     def _text(self, file: str, rows: Iterable[Row]) -> bytes:
         """Return the lines of a file, each of which follows on the one before."""
-        end, texts = self.state.end(file).bytes, []
+        end, texts = self.state.end(file).offset, []
         for row in rows:
             if row.offset != end:
                 raise StoreError(f"[{self.name}] is damaged in {self.store.address} (lines of {file} are missing).")
@@ -263,7 +263,7 @@ class Source:
 
     def _beyond(self, file: str, most: int) -> bytes:
         """Return what a file has beyond what is stored, at most a byte more than is to come."""
-        end, found, size = self.state.end(file).bytes, list[bytes](), 0
+        end, found, size = self.state.end(file).offset, list[bytes](), 0
         with suppress(OSError):
             lines.finish(self.folder, file)
         try:
@@ -279,7 +279,7 @@ class Source:
     def _append(self, file: str, text: bytes) -> End:
         end = self.state.end(file)
         with inside.appended(self.folder, file) as now:
-            here = end.bytes - lines.packed(self.folder, file)
+            here = end.offset - lines.packed(self.folder, file)
             if now.seek(0, os.SEEK_END) < here + len(text):
                 now.truncate(here)
                 rest = memoryview(text)
@@ -299,7 +299,7 @@ class Source:
             return Stored(row.sha256 or "", 0, 0)
         inside.write(self.folder, file, row.content or b"", SCRATCH)
         self.tell(1)
-        return Stored(row.sha256 or "", row.bytes or 0, inside.status(self.folder, file).st_mtime_ns)
+        return Stored(row.sha256 or "", row.length or 0, inside.status(self.folder, file).st_mtime_ns)
 
     def _note_file(self, file: str, stored: Stored | None) -> None:
         if stored is None:
@@ -329,7 +329,7 @@ class Source:
                 if row.content is not None and not (before and self._is_there(before, row) and file not in contents):
                     contents[file] = row
                 removed.discard(file)
-                found[key] = Subject(file, row.sha256 or "", row.bytes or 0, str(row.entry["run"] or ""))
+                found[key] = Subject(file, row.sha256 or "", row.length or 0, str(row.entry["run"] or ""))
             with inside.Writer(self.folder, SCRATCH) as writer:
                 for file, row in contents.items():
                     writer.write(file, row.content or b"")
@@ -408,10 +408,10 @@ class Source:
                 texts.setdefault(FILES[row.part], []).append(row.text)
                 if row.part == "document" and _is_subject(row):
                     subjects[row.key] = Subject(
-                        str(row.file), row.sha256 or "", row.bytes or 0, str(row.entry["run"] or "")
+                        str(row.file), row.sha256 or "", row.length or 0, str(row.entry["run"] or "")
                     )
             elif row.part == "file":
-                files[str(row.file)] = Stored(row.sha256 or "", row.bytes or 0, int(row.entry.get("changed") or 0))
+                files[str(row.file)] = Stored(row.sha256 or "", row.length or 0, int(row.entry.get("changed") or 0))
             elif row.part == "gone":
                 is_emptied |= row.file is None
                 files[str(row.file)] = None
@@ -510,7 +510,7 @@ def written(folder: Path) -> Iterator[None]:
 
 
 def _grown(end: End, text: bytes) -> End:
-    return End(end.bytes + len(text), (end.tail + text[-lines.TAIL :])[-lines.TAIL :])
+    return End(end.offset + len(text), (end.tail + text[-lines.TAIL :])[-lines.TAIL :])
 
 
 def _is_subject(row: Row) -> bool:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 FORMAT = 1
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS facts (name TEXT PRIMARY KEY, value) WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS ends (file TEXT PRIMARY KEY, bytes INTEGER NOT NULL, tail BLOB NOT NULL) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS ends (file TEXT PRIMARY KEY, offset INTEGER NOT NULL, tail BLOB NOT NULL) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS subjects (
     kind TEXT, dataset_id TEXT, resource_id TEXT, file TEXT NOT NULL, sha256 TEXT NOT NULL, bytes INTEGER NOT NULL,
     run TEXT NOT NULL, PRIMARY KEY (kind, dataset_id, resource_id)
@@ -49,7 +49,7 @@ class Stored(NamedTuple):
 class End(NamedTuple):
     """Where the stored lines of a file end, counting all that were ever written, and the bytes before that."""
 
-    bytes: int = 0
+    offset: int = 0
     tail: bytes = b""
 
 
@@ -68,9 +68,9 @@ class State:
         db = None
         try:
             db = sqlite3.connect(path, isolation_level=None, timeout=10.0, check_same_thread=False)
-            db.executescript(f"PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; {_SCHEMA}")
-            if db.execute("PRAGMA user_version").fetchone()[0] == 0:
-                db.execute(f"PRAGMA user_version = {FORMAT}")
+            db.execute("PRAGMA synchronous = FULL")
+            if not db.execute("PRAGMA user_version").fetchone()[0]:
+                db.executescript(f"PRAGMA journal_mode = WAL; {_SCHEMA} PRAGMA user_version = {FORMAT};")
             db.execute("SELECT count(*) FROM facts, ends").fetchone()
         except sqlite3.Error as error:
             if db:
@@ -94,10 +94,9 @@ class State:
 
     def note(self, **facts: Any) -> None:
         """Note facts, together."""
-        rows = [(name, json.dumps(value)) for name, value in facts.items()]
-        self.db.executemany("INSERT OR REPLACE INTO facts VALUES (?, ?)", rows) if len(rows) > 1 else self.db.execute(
-            "INSERT OR REPLACE INTO facts VALUES (?, ?)", rows[0]
-        )
+        rows = ", ".join(["(?, ?)"] * len(facts))
+        values = [value for name, fact in facts.items() for value in (name, json.dumps(fact))]
+        self.db.execute(f"INSERT OR REPLACE INTO facts VALUES {rows}", values)  # noqa: S608 -- placeholders
 
     @property
     def batch(self) -> int:
@@ -107,7 +106,7 @@ class State:
     # Lines
 
     def end(self, file: str) -> End:
-        row = self.db.execute("SELECT bytes, tail FROM ends WHERE file = ?", (file,)).fetchone()
+        row = self.db.execute("SELECT offset, tail FROM ends WHERE file = ?", (file,)).fetchone()
         return End(*row) if row else End()
 
     def set_end(self, file: str, end: End) -> None:

@@ -40,7 +40,9 @@ _TARGET = 64 * 1024 * 1024  # bytes of a file that compaction makes
 _SMALL = 50  # files that are not of that size, from which on a table is compacted
 _KEPT = 7 * 24  # hours that files stay which no reader of now needs: for one who is slow
 _AT_ONCE = 2000  # offsets in a predicate
-_BATCHES = 'SELECT batch, count(*) AS lines, sum(bytes) AS bytes FROM rows WHERE batch > {} GROUP BY batch ORDER BY batch'
+_BATCHES = (
+    "SELECT batch, count(*) AS lines, sum(bytes) AS bytes FROM rows WHERE batch > {} GROUP BY batch ORDER BY batch"
+)
 _ORDERED = 'SELECT {} FROM rows WHERE {} ORDER BY batch, part, "offset"'
 _FORMER = """
 SELECT "offset" FROM (
@@ -146,9 +148,7 @@ class Table:
 
     def _append(self, table: DeltaTable | None, number: int, rows: Any) -> None:
         properties = WriterProperties(compression="ZSTD", compression_level=_LEVEL, max_row_group_size=_GROUP)
-        commit = CommitProperties(
-            app_transactions=[Transaction(self.source, number)], max_commit_retries=_COMMITS
-        )
+        commit = CommitProperties(app_transactions=[Transaction(self.source, number)], max_commit_retries=_COMMITS)
         if table is None:
             try:
                 write_deltalake(
@@ -259,7 +259,11 @@ class Table:
             some = ", ".join(map(str, offsets[begin : begin + _AT_ONCE]))
             table = self._asked(self._current)
             assert table is not None  # noqa: S101  # it has these rows
-            self._asked(partial(table.update, {"content": "NULL"}, f"part = 'document' AND \"offset\" IN ({some})"))
+            self._asked(
+                partial(
+                    table.update, updates={"content": "NULL"}, predicate=f"part = 'document' AND \"offset\" IN ({some})"
+                )
+            )
         return len(offsets)
 
     def empty(self, before: int) -> None:

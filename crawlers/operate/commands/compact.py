@@ -42,8 +42,9 @@ class Command(ProjectCommand):
                 with owning(self.settings, [name]) as owners:
                     self._compact(output / name)
                     for owner in owners.values():
-                        owner.store(is_end=True)
-                        print(f"{name}: {owner.sum_up()} objects that nobody needs were removed from the store")
+                        print(
+                            f"{name}: {owner.tidy(always=True)} objects that nobody needs were removed from the store"
+                        )
             except StoreUnreachableError:
                 raise
             except OutputError as error:

@@ -144,10 +144,10 @@ def conclude(crawler: Crawler) -> int:
 
 def _not_stored(crawler: Crawler) -> int:
     """Print why not all of a crawl is in the store, if so; return the exit code of that."""
-    from crawlers.extensions.storing import Storing
+    from crawlers.fleet import load
     from crawlers.store.runs import EXIT_CODES
 
-    storing = crawler.get_extension(Storing)
+    storing = crawler.get_extension(load("storing").Storing) if crawler.settings["OUTPUT_STORE"] else None
     if storing is None or storing.failed is None:
         return 0
     _print(f"{storing.failed} Not all is stored: the same command stores the rest.")

@@ -12,7 +12,7 @@ from crawlers.operate.strict_command import ProjectCommand, check_sources
 
 if TYPE_CHECKING:
     from crawlers.operate.mirrored import Counted
-    from crawlers.store.bucket.mirror import Mirror
+    from crawlers.fleet.store import Mirror
 
 DAMAGED = 3
 
@@ -21,8 +21,8 @@ class Command(ProjectCommand):
     reads_output = False
     interrupted = "Stopped: run the same command to continue."
 
-    takes = "s3://BUCKET/PREFIX FOLDER [SOURCE ...]"
-    summary = "Make a plain folder of a store in S3"
+    takes = "s3://BUCKET/PREFIX|file:///FOLDER FOLDER [SOURCE ...]"
+    summary = "Make a plain folder of a store"
     description = (
         "Write what a store has into a folder, as a crawl of one machine leaves it. The same command pulls what "
         "is new, and goes on after an interruption. Exit code: 0 pulled, 1 not pulled, 3 without sources that are "
@@ -39,24 +39,22 @@ class Command(ProjectCommand):
         address, folder, counted = checked(args[0]), Path(args[1]), Counted("pulled")
         if folder.exists() and not folder.is_dir():
             raise OutputError(f"{folder} is a file: name a folder.")
-        here = opened(address, folder, tell=counted.count)
+        here = opened(address, folder, tell=counted.count, versions=self.settings.getbool("VERSIONS"), keeps=True)
         here.check(creates=False)
-        if folder.exists() and any(folder.iterdir()) and not here.places.folder.exists():
+        if folder.exists() and any(folder.iterdir()) and not here.known.exists():
             raise OutputError(f"{folder} is not empty, and no copy of {address}: name another folder.")
         self.exitcode = 0
-        known = sorted(here.sources())
-        check_sources(args[2:], known, here.objects.address, OutputError)
+        known = here.sources()
+        check_sources(args[2:], known, here.store.address, OutputError)
         for source in args[2:] or known:
             self._pull(here, source, counted)
         catch_up(folder, print_error)
 
     def _pull(self, here: Mirror, source: str, counted: Counted) -> None:
         """Pull a source; one that is damaged does not stop the others."""
-        from crawlers.store.bucket.plain import pull
-
         counted.begin(source)
         try:
-            pull(here, source)
+            here.pull(source)
         except StoreUnreachableError:
             raise
         except StoreError as error:

@@ -12,7 +12,7 @@ from crawlers.operate.console import print_error
 from crawlers.operate.strict_command import ProjectCommand, check_sources
 
 if TYPE_CHECKING:
-    from crawlers.store.bucket.mirror import Mirror
+    from crawlers.fleet.store import Mirror
 
 NOT_ALL = 1
 
@@ -21,18 +21,17 @@ class Command(ProjectCommand):
     reads_output = False
     interrupted = "Stopped: run the same command to continue."
 
-    takes = "FOLDER s3://BUCKET/PREFIX [SOURCE ...]"
-    summary = "Store a folder in S3"
+    takes = "FOLDER s3://BUCKET/PREFIX|file:///FOLDER [SOURCE ...]"
+    summary = "Store a folder, for several machines"
     description = (
-        "Store what a folder has, such as an OUTPUT_DIR, in a bucket that several machines may share then. The "
+        "Store what a folder has, such as an OUTPUT_DIR, in a store that several machines may share then. The "
         "same command stores what is new, and goes on after an interruption. Sources that the store has from "
         "elsewhere are refused. Exit code: 0 pushed, 1 not all was pushed, 130 interrupted."
     )
 
     def execute(self, args: list[str], opts: argparse.Namespace) -> None:
         from crawlers.operate.mirrored import Counted
-        from crawlers.store.bucket.contract import named
-        from crawlers.store.bucket.plain import may_push
+        from crawlers.store.contract import named
         from crawlers.store.index.index import sources_in
         from crawlers.store.location import checked, opened
 
@@ -44,14 +43,13 @@ class Command(ProjectCommand):
             raise OutputError(f"{folder} has no source: name an OUTPUT_DIR.")
         check_sources(args[2:], known, folder, OutputError)
         names = [named(name) for name in args[2:] or known]
-        here = opened(address, folder, tell=counted.count)
+        here = opened(address, folder, tell=counted.count, keeps=True)
         here.check(creates=True)
-        here.objects.tell = print_error
-        there = here.sources()
+        here.store.tell = print_error
         for name in names:
-            if name in there and not may_push(here, name):
+            if not here.may_push(name):
                 raise OutputError(
-                    f"{here.objects.address} has [{name}] already, with runs that {here.folder} has not: name an empty "
+                    f"{here.store.address} has [{name}] already, with runs that {here.folder} has not: name an empty "
                     "prefix, or pull into an empty folder."
                 )
         for name in names:
@@ -68,12 +66,11 @@ class Command(ProjectCommand):
 
 
 def _push(here: Mirror, source: str) -> None:
-    from crawlers.store.bucket.replay import written
     from crawlers.store.folder import lock
 
     held = lock(here.folder / source)
     try:
-        with written(here.folder / source), here.own(source):
+        with here.own(source):
             pass  # it stores all that there is
     finally:
         os.close(held)
