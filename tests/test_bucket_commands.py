@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import shutil
@@ -9,12 +10,17 @@ import signal
 import subprocess
 import sys
 import urllib.request
+from collections.abc import Callable, Iterator
 from itertools import count
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from crawlers.exceptions import TakenError
+from crawlers.store import lines
+from crawlers.store.contract import LINES
+from crawlers.store.index.known import Known
+from crawlers.store.versions import Versions
 from tests.buckets import Folder, contents, documents
 from tests.conftest import ROOT, scrapy
 from tests.machines import Node
@@ -134,8 +140,8 @@ def test_a_push_of_a_source_that_no_reader_would_find(output, address, seaweed, 
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        (("push", "{tmp}"), "scrapy push takes FOLDER s3://BUCKET/PREFIX [SOURCE ...].\n"),
-        (("pull", "{address}"), "scrapy pull takes s3://BUCKET/PREFIX FOLDER [SOURCE ...].\n"),
+        (("push", "{tmp}"), "scrapy push takes FOLDER s3://BUCKET/PREFIX|file:///FOLDER [SOURCE ...].\n"),
+        (("pull", "{address}"), "scrapy pull takes s3://BUCKET/PREFIX|file:///FOLDER FOLDER [SOURCE ...].\n"),
         (("push", "{tmp}/nowhere", "{address}"), "{tmp}/nowhere has no source: name an OUTPUT_DIR.\n"),
         (
             ("push", "{tmp}/plain", "{address}", "hdy"),
@@ -156,30 +162,28 @@ def test_words_that_are_wrong(output, address, tmp_path, words, told):
 def test_a_pull_of_a_source_that_is_damaged(output, address, seaweed, tmp_path):
     scrapy("push", str(output), address)
     bucket = address.removeprefix("s3://").partition("/")[0]
-    pack = next(name for name in seaweed.files(bucket) if "/other/packs/" in name)
-    url = f"http://127.0.0.1:{seaweed.ports['filer.port']}/buckets/{bucket}/{pack}"
+    file = next(name for name in seaweed.files(bucket) if "/other/" in name and name.endswith(".parquet"))
+    url = f"http://127.0.0.1:{seaweed.ports['filer.port']}/buckets/{bucket}/{file}"
     urllib.request.build_opener(urllib.request.ProxyHandler({})).open(
         urllib.request.Request(url, b"damaged", method="PUT"), timeout=60
     ).close()
     ran = scrapy("pull", address, str(tmp_path / "pulled"))
-    assert (ran.returncode, ran.stdout) == (3, "hdx: 41 files pulled\n")
-    assert "/sources/other/packs/" in ran.stderr
-    assert ran.stderr.endswith(" is damaged (its content is not that in the log).\n")
+    assert (ran.returncode, ran.stdout, ran.stderr.count("\n")) == (3, "hdx: 41 files pulled\n", 1)
+    assert ran.stderr.startswith(f"[other] is damaged in {address} (")
 
 
 # Kills
 
 
 KILLS = """
-import os, sys
+import os, sys, traceback
 from pathlib import Path
-import obstore
+from crawlers.fleet.store import source, table
+from crawlers.fleet.store.state import State
 from crawlers.safety import inside
-from crawlers.store.bucket.plain import pull
-from crawlers.store.bucket.state import State
 from crawlers.store.location import opened
 
-left = int(sys.argv[1])
+left = 0
 
 def border():
     global left
@@ -196,48 +200,64 @@ def between(owner, name):
         return value
     setattr(owner, name, bordered)
 
-for owner, name in ((obstore, "put"), (obstore, "delete"), (os, "replace"), (State, "advance"), (State, "note")):
+for owner, name in (
+    (table, "write_deltalake"), (table.DeltaTable, "create_checkpoint"), (table.DeltaTable, "vacuum"), (os, "replace"),
+    (State, "note"), (State, "set_subjects"), (inside, "appended"), (source.shutil, "rmtree"), (Path, "rename"),
+):
     between(owner, name)
-between(inside, "appended")
 
-what, address, folder = sys.argv[2:5]
-here = opened(address, Path(folder))
-here.check(creates=True)
-if what == "copy":
-    for source in here.sources():
-        pull(here, source)
-elif what == "own":
-    with here.own("hdx") as owner:
-        owner.store(is_end=True)
-        owner.sum_up(kept=-10)
-print(left)
+def work(what, address, folder):
+    here = opened(address, Path(folder))
+    here.check(creates=True)
+    if what == "copy":
+        for source in here.sources():
+            here.pull(source)
+    else:
+        with here.own("hdx") as owner:
+            owner.store(is_end=True)
+            owner.tidy()
+
+for line in sys.stdin:
+    number, *words = line.split()
+    left = int(number)
+    child = os.fork()
+    if child == 0:
+        try:
+            work(*words)
+        except BaseException:
+            traceback.print_exc()
+            os._exit(1)
+        os._exit(0)
+    print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
 """
 
 
-def killed(left: int, *words: object) -> int:
-    """Run until the border with a number; return the exit code."""
-    ran = subprocess.run(
-        [sys.executable, "-c", KILLS, str(left), *map(str, words)],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert ran.returncode in (0, 9), ran.stderr
-    return ran.returncode
+@pytest.fixture
+def killed() -> Iterator[Callable[..., int]]:
+    """Runs until the border with a number, in a fork, and returns the exit code."""
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+    with subprocess.Popen([sys.executable, "-c", KILLS], cwd=ROOT, text=True, **pipes) as server:
+
+        def run(*words: object) -> int:
+            server.stdin.write(" ".join(map(str, words)) + "\n")
+            server.stdin.flush()
+            code = int(server.stdout.readline())
+            assert code in (0, 9)
+            return code
+
+        yield run
+        server.stdin.close()
 
 
-def test_kills_while_a_folder_is_stored(output, address, tmp_path):
+def test_kills_while_a_folder_is_stored(output, address, tmp_path, killed):
     """At every border: before and after each request that changes something, and each change here."""
     twin, ever = shutil.copytree(output, tmp_path / "twin"), set(documents(contents(output)))
     for border in range(1, 1000):
-        code = killed(border, "own", address, output)
-        if code == 0:
+        if killed(border, "own", address, output) == 0:
             break
-        if border % 3 == 0:
-            for path in (output / "hdx", twin / "hdx"):
-                _crawl(path, border)
-            ever |= documents(contents(twin)).keys()
+        for path in (output / "hdx", twin / "hdx"):
+            _crawl(path, border)
+        ever |= documents(contents(twin)).keys()
         if border % 10 == 7:
             seen = tmp_path / f"seen{border}"
             if scrapy("pull", address, str(seen), "hdx").returncode == 0:
@@ -260,9 +280,9 @@ def _crawl(path: Path, number: int) -> None:
         rows.write(f"{number}\n")
 
 
-def test_kills_while_a_folder_is_pulled(output, address, tmp_path):
+def test_kills_while_a_folder_is_pulled(output, address, tmp_path, killed):
     assert scrapy("push", str(output), address).returncode == 0
-    Folder(output / "hdx").write("id3", "newer", run=SECOND)
+    Folder(output / "hdx").write("id3", "newer", slug="a-name", run=SECOND)
     assert scrapy("push", str(output), address).returncode == 0
     for border in range(1, 1000):
         if killed(border, "copy", address, tmp_path / "pulled") == 0:
@@ -278,7 +298,7 @@ def test_a_push_that_is_interrupted_goes_on(address, seaweed, tmp_path):
     command = [sys.executable, "-W", "error", "-m", "scrapy", "push", str(tmp_path / "plain"), address]
     push = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     bucket = address.removeprefix("s3://").partition("/")[0]
-    until(lambda: any("/packs/" in name for name in seaweed.files(bucket)), unless=lambda: push.poll() is not None)
+    until(lambda: any(name.endswith(".parquet") for name in seaweed.files(bucket)), unless=lambda: push.poll() is not None)
     push.send_signal(signal.SIGTERM)
     assert push.communicate(timeout=HANG)[1] == "Stopped: run the same command to continue.\n"
     assert push.returncode == 130
@@ -310,16 +330,24 @@ def test_a_harvest_is_of_all_machines(nodes):
     assert contents(a.output) == contents(b.output) == a.stored()
 
 
-def test_compact_on_one_machine_compacts_on_all(nodes):
+def test_compact_is_of_one_machine_and_of_the_store(nodes):
     a, b = nodes
     ran = b.run("compact", "one")
     assert ran.returncode == 0, ran.stderr
     assert "lines of manifest.jsonl are in manifest-" in ran.stdout
     assert a.run("jobs").returncode == 0
-    assert contents(a.output) == contents(b.output) == a.stored()
-    assert any(name.endswith(".jsonl.zst") for name in a.stored())
+    assert contents(a.output) == a.stored()
+    assert not any(name.endswith(".jsonl.zst") for name in a.stored()), "each machine packs its own lines"
     assert a.run("harvest", "one").returncode == 0
     assert contents(a.output) == a.stored()
+    assert b.run("jobs").stdout.count(" complete ") == 3
+    for file in LINES:
+        found = [_lines(machine.output / "one", file) for machine in (a, b)]
+        assert found[0] == found[1], "lines read the same"
+
+
+def _lines(folder: Path, file: str) -> list[Any]:
+    return list(lines.read(folder, file)) if (folder / file).exists() else []
 
 
 def test_rename_on_one_machine_renames_on_all(nodes):
@@ -329,7 +357,9 @@ def test_rename_on_one_machine_renames_on_all(nodes):
     assert {name.partition("/")[0] for name in a.stored()} == {"two"}
     assert " two " in a.run("jobs").stdout
     assert contents(a.output) == contents(b.output)
-    assert [path.name for path in (a.output / "one").iterdir()] == ["versions.sqlite"], "it is on this machine alone"
+    assert not (a.output / "one").exists()
+    changed = [json.loads(line)["dataset_id"] for line in a.stored()["two/manifest.jsonl"].splitlines()][-1]
+    assert "+" in a.run("diff", "two", changed).stdout, "former versions are of the new name"
 
 
 def test_purge_on_one_machine_purges_on_all(nodes):
@@ -342,25 +372,51 @@ def test_purge_on_one_machine_purges_on_all(nodes):
     assert contents(a.output) == {}
 
 
-def test_versions_stay_on_the_machine_that_crawled(node, portal):
+def test_versions_are_of_all_machines(node, portal):
     a, b = node("a"), node("b")
     site = portal(datasets=5)
     one = site.ids()[0]
     assert a.crawl(site).code == 0
     site.change(edit={one: {"title": "Streams"}})
     assert a.crawl(site).code == 0
-    assert "    + Streams\n" in a.run("diff", "hdx", one).stdout
-    history = [machine.run("history", "hdx", one).stdout.splitlines()[2:4] for machine in (a, b)]
-    assert [line.split()[:3] for line in history[0]] == [line.split()[:3] for line in history[1]]
-    assert ["bytes not kept" in line for line in history[1]] == [True, False]
-    refused = b.run("diff", "hdx", one)
-    assert (refused.returncode, refused.stdout) == (1, "")
-    assert "bytes not kept. They are there if VERSIONS was on" in refused.stderr
-    assert "Title: Streams\n" in b.run("show", "hdx", one).stdout
+    for words in (("history", "hdx", one), ("diff", "hdx", one), ("show", "hdx", one, "--at", "2099-01-01")):
+        first, second = (machine.run(*words) for machine in (a, b))
+        assert (first.returncode, first.stdout, first.stderr) == (0, second.stdout, second.stderr), words
+    assert "    + Streams\n" in b.run("diff", "hdx", one).stdout
     changes = b.run("changes", "--status", "updated").stdout
-    assert changes.endswith(f"  hdx  updated    {one}  Streams\n1 change: 1 updated\n")
-    pruned = a.run("versions", "prune", "--all", "--days", "1")
-    assert (pruned.returncode, pruned.stdout) == (0, "hdx: 0 versions dropped, 0 B\n")
+    assert changes.endswith(f"  hdx  updated    {one}  Streams  title\n1 change: 1 updated\n")
+    assert (b.run("versions", "prune", "--all", "--days", "1").stdout) == "hdx: 0 versions dropped, 0 B\n"
+
+
+def _changed(made: Folder, identifier: str, time: str) -> None:
+    """Replace a document, as a crawl at that time does."""
+    file = f"datasets/{identifier}__a-name.json"
+    before = (made.path / file).read_bytes()
+    known = Known(file, hashlib.sha256(before).hexdigest(), len(before), None, "new", FIRST, "")
+    with Versions.writing(made.path) as versions:
+        key = ("dataset", identifier, "")
+        versions.keep(key, known, before, replaced=time, run=SECOND, status="updated", fields=["text"])
+    made.write(identifier, "newer", slug="a-name", run=SECOND)
+    *others, last = (made.path / "manifest.jsonl").read_text().splitlines()
+    told = [*others, json.dumps(json.loads(last) | {"time": time, "status": "updated"}), ""]
+    (made.path / "manifest.jsonl").write_text("\n".join(told))
+
+
+def test_versions_prune_prunes_the_store(output, address, tmp_path):
+    _changed(Folder(output / "hdx"), "id3", "2020-01-01T00:00:00.000Z")
+    scrapy("push", str(output), address)
+    a = Node(tmp_path, address)
+    tried = a.run("versions", "prune", "hdx", "--days", "3", "--dry-run")
+    assert (tried.returncode, tried.stderr) == (0, "")
+    assert tried.stdout.startswith("hdx: 1 version would be dropped, ")
+    pruned = a.run("versions", "prune", "hdx", "--days", "3")
+    assert (pruned.returncode, pruned.stderr) == (0, "")
+    assert pruned.stdout.splitlines()[1:] == ["hdx: 1 version dropped from the store"]
+    scrapy("pull", address, str(tmp_path / "pulled"))
+    assert contents(tmp_path / "pulled") == contents(output), "the lines stay, and the documents as they are"
+    history = scrapy("history", "-s", f"OUTPUT_DIR={tmp_path / 'pulled'}", "hdx", "id3").stdout
+    assert history.count("bytes not kept") == 1
+    assert a.run("versions", "prune", "--all", "--days", "3").stdout.count(": 0 versions dropped, 0 B\n") == 2
 
 
 def test_attach_on_one_machine_attaches_on_all(nodes):
@@ -379,7 +435,7 @@ def test_a_command_that_changes_a_folder_waits_for_its_crawl(node, portal):
     until(lambda: a.has_stored(1), unless=lambda: crawl.poll() is not None)
     ran = b.run("compact", "hdx")
     waits, why = ran.stderr.splitlines()
-    assert (ran.returncode, waits.endswith(" seconds for its lease to expire.")) == (1, True)
+    assert (ran.returncode, waits.endswith(" seconds for a sign of life.")) == (1, True)
     assert why.startswith("[hdx] is taken by ")
     crawl.kill()
     crawl.communicate()
@@ -422,19 +478,12 @@ def test_scrapyd_nodes_have_no_store(node):
     assert (ran.returncode, ran.stdout, ran.stderr) == (1, "", sentence)
 
 
-def test_archives_of_all_machines_take_turns(node, portal):
+def test_an_archive_in_a_folder_is_of_one_machine(node, portal):
     a, b = node("a"), node("b")
     assert a.crawl(portal(datasets=1)).code == 0
-    other = a.mirror()
-    other.check(creates=False)
-    lock = other.lock_of("archives", "The lock")
-    lock.take()
     ran = b.run("crawl", "archive", "-a", "of=hdx", ARCHIVE_STORE=str(b.folder / "blobs"))
-    assert ran.returncode in (0, 3), "nobody renews it, so it expires"
+    assert ran.returncode in (0, 3), ran.stderr
     assert "ARCHIVE_STORE is a folder of this machine: other machines will lack these files." in ran.stderr
-    with pytest.raises(TakenError, match=r"^The lock was taken by .+ meanwhile\.$"):
-        lock.renew(0)
-    lock.close()
 
 
 def test_an_archive_is_of_all_machines(node, portal, seaweed):

@@ -147,6 +147,16 @@ class Storing:
         await self.ended.wait()
         await self.is_stored.stop()
         await self._store(is_end=True)
+        if not self.failed:
+            await self._tidy()
+
+    async def _tidy(self) -> None:
+        """Keep the table small, which the next crawl can do as well."""
+        self.store.patience = 0
+        try:
+            await in_thread(partial(self.owner.tidy_if_due, self.crawler.settings.getint("VERSIONS_KEEP_DAYS")))
+        except (CrawlersError, OSError) as error:
+            logger.warning("%s The table is not tidied: the next crawl does that.", error)
 
     def engine_stopped(self) -> None:
         """Bring the folder up to what another node has stored that has the source, after the index is closed."""

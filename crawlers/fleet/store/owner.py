@@ -37,6 +37,7 @@ BYTES = 32 * 1024 * 1024
 """Bytes of content from which on a batch takes no more."""
 RUNNING = "running.json"
 _LARGEST = 8 * 1024 * 1024  # bytes of running.json
+_DAY = 24 * 3600
 _LOOK = 1.0  # seconds between two looks at a source that another machine has
 _TRIES = 30  # a process that brings the folder up to date has the lock for a moment
 _CLOCK = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
@@ -127,6 +128,7 @@ class Owner:
                 with suppress(OSError):  # a damaged part stays; its readers report it
                     lines.finish(source.folder, file)
         if is_taken_over:
+            self.mirror.note_running(source)  # the run that was left: the next crawl reports it
             self._put([])  # so that who had it stores nothing more
         else:
             self.is_open = self._is_ours_open()
@@ -203,6 +205,7 @@ class Owner:
         """
         state, number = self.source.state, self.source.state.batch + 1
         running = json_object(self.source.folder, RUNNING, _LARGEST) or {}
+        running = {} if running.get("elsewhere") else running
         told = {
             "status": "ended" if is_end else "going" if self.is_open else "begun",
             "node": socket.gethostname(), "pid": os.getpid(), "since": self.since,
@@ -337,9 +340,20 @@ class Owner:
         self.source.table.empty(self.source.state.batch)
         shutil.rmtree(self.source.folder, ignore_errors=True)
 
-    def tidy(self, *, always: bool = False) -> int:
+    def tidy(self) -> int:
         """Merge small files of the table, and remove those that nobody has needed for a week; return how many."""
-        return self.source.table.tidy(always=always)
+        return self.source.table.tidy()
+
+    def tidy_if_due(self, days: int = 0) -> None:
+        """Merge small files of the table if there are many, and drop the bytes of versions that are old then.
+
+        Args:
+            days: how long versions are kept; 0: for ever.
+        """
+        if self.source.table.is_scattered():
+            if days:
+                self.forget(time.time() - days * _DAY)
+            self.tidy()
 
     def forget(self, before: float) -> int:
         """Drop the bytes of versions that became former before a moment from the store; return how many.

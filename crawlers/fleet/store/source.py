@@ -214,7 +214,7 @@ class Source:
         texts = {file: self._text(file, [row for row in rows if row.part == part]) for file, part in PARTS.items()}
         files = {row.file: row for row in rows if row.part in ("file", "gone") and row.file}
         self._check(texts, files.values())
-        if rows:
+        if is_filled := any(row.part != "run" for row in rows):
             self.folder.mkdir(parents=True, exist_ok=True)
         documents = self._documents([row for row in rows if row.part == "document"])
         ends = {file: self._append(file, text) for file, text in texts.items() if text}
@@ -226,7 +226,9 @@ class Source:
                 self.state.set_end(file, end)
             for file, stored in changed.items():
                 self._note_file(file, stored)
-            self.state.note(batch=window.last, token=window.token, run=run and run.line, is_filled=bool(rows))
+            self.state.note(batch=window.last, token=window.token, run=run and run.line)
+            if is_filled or emptied >= 0:
+                self.state.note(is_filled=is_filled)
 
     def _text(self, file: str, rows: Iterable[Row]) -> bytes:
         """Return the lines of a file, each of which follows on the one before."""
@@ -425,9 +427,9 @@ class Source:
             state.set_subjects(subjects.items())
             for file, stored in files.items():
                 self._note_file(file, stored)
-            state.note(
-                batch=batch, own=batch, token=token, run=run and run.line, pending=None, is_filled=not is_emptied
-            )
+            state.note(batch=batch, own=batch, token=token, run=run and run.line, pending=None)
+            if is_emptied or texts or files:
+                state.note(is_filled=not is_emptied)
 
     # Anew
 

@@ -230,17 +230,18 @@ class Table:
 
     # Keeping it small
 
-    def tidy(self, *, always: bool = False) -> int:
-        """Merge small files, and remove those that nobody has needed for a week; return how many were removed.
-
-        Args:
-            always: whether it is done however few small files there are.
-        """
+    def is_scattered(self) -> bool:
+        """Return whether the table has so many small files that its next reader is slow."""
         table = self._asked(self._current)
         if table is None:
-            return 0
-        sizes = pa.record_batch(table.get_add_actions(flatten=True)).column("size_bytes").to_pylist()
-        if not always and sum(size < _TARGET // 2 for size in sizes) <= _SMALL:
+            return False
+        sizes = pa.table(table.get_add_actions(flatten=True)).column("size_bytes").to_pylist()
+        return sum(size < _TARGET // 2 for size in sizes) > _SMALL
+
+    def tidy(self) -> int:
+        """Merge small files, and remove those that nobody has needed for a week; return how many were removed."""
+        table = self._asked(self._current)
+        if table is None:
             return 0
         self._asked(partial(table.optimize.compact, target_size=_TARGET, max_concurrent_tasks=1))
         removed = self._asked(partial(table.vacuum, retention_hours=_KEPT, dry_run=False, full=True))

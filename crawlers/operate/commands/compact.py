@@ -28,6 +28,7 @@ class Command(ProjectCommand):
 
     def execute(self, args: list[str], opts: argparse.Namespace) -> None:
         from crawlers.operate.mirrored import owning
+        from crawlers.store.figures.formatting import counted
         from crawlers.store.index.index import sources_in
 
         output = self.path("OUTPUT_DIR")
@@ -42,9 +43,7 @@ class Command(ProjectCommand):
                 with owning(self.settings, [name]) as owners:
                     self._compact(output / name)
                     for owner in owners.values():
-                        print(
-                            f"{name}: {owner.tidy(always=True)} objects that nobody needs were removed from the store"
-                        )
+                        print(f"{name}: {counted(owner.tidy(), 'object')} that nobody needs removed from the store")
             except StoreUnreachableError:
                 raise
             except OutputError as error:

@@ -14,7 +14,7 @@ from scrapy.commands import crawl
 from scrapy.exceptions import UsageError
 from scrapy.settings import SETTINGS_PRIORITIES
 
-from crawlers.exceptions import CrawlersError, JobFinished, StoppedError, hint
+from crawlers.exceptions import CrawlersError, JobFinished, StoppedError, TakenError, hint
 from crawlers.operate.console import INTERRUPTED, ignoring_output_errors, open_streams
 from crawlers.operate.setting_types import invalid
 from crawlers.operate.strict_command import StrictCommand, given, misspelt, unknown
@@ -150,7 +150,8 @@ def _not_stored(crawler: Crawler) -> int:
     storing = crawler.get_extension(load("storing").Storing) if crawler.settings["OUTPUT_STORE"] else None
     if storing is None or storing.failed is None:
         return 0
-    _print(f"{storing.failed} Not all is stored: the same command stores the rest.")
+    is_taken = isinstance(storing.failed, TakenError)  # then the rest is in the folder `left`
+    _print(storing.failed if is_taken else f"{storing.failed} Not all is stored: the same command stores the rest.")
     return EXIT_CODES["failed"]
 
 

@@ -8,7 +8,7 @@ import time
 from collections.abc import Mapping
 from contextlib import ExitStack
 
-from crawlers.exceptions import OutputError
+from crawlers.exceptions import OutputError, StoreUnreachableError
 from crawlers.operate.console import print_error
 from crawlers.operate.strict_command import ProjectCommand, Verb, check_sources
 
@@ -19,13 +19,11 @@ class Command(ProjectCommand):
     """Exit code: 0 pruned, or nothing to prune; 1 not all was pruned."""
 
     verbs: Mapping[str, Verb] = {"prune": Verb("")}
-    reads_output = False  # versions are not in a store
-
     takes = "prune [SOURCE ...] [--all] [--days N] [--dry-run]"
     summary = "Drop the bytes of versions that became former long ago"
     description = (
-        "The lines of the manifest stay, and so does which fields changed. Exit code: 0 pruned, or nothing to prune; "
-        "1 not all was pruned."
+        "The lines of the manifest stay, and so does which fields changed. A store that several machines share is "
+        "pruned, too. Exit code: 0 pruned, or nothing to prune; 1 not all was pruned."
     )
 
     def add_options(self, parser: argparse.ArgumentParser) -> None:
@@ -35,6 +33,8 @@ class Command(ProjectCommand):
         parser.add_argument("--dry-run", action="store_true", help="only say what would be dropped")
 
     def execute(self, args: list[str], opts: argparse.Namespace) -> None:
+        from crawlers.operate.mirrored import owning
+        from crawlers.store.figures.formatting import counted
         from crawlers.store.index.index import sources_in
 
         _, names = self.verb(args, opts)
@@ -47,7 +47,13 @@ class Command(ProjectCommand):
         self.exitcode = 0
         for name in names or known:
             try:
-                self._prune(name, before, is_tried=opts.dry_run)
+                with owning(self.settings, () if opts.dry_run else [name]) as owners:
+                    self._prune(name, before, is_tried=opts.dry_run)
+                    for owner in owners.values():
+                        if count := owner.forget(before):
+                            print(f"{name}: {counted(count, 'version')} dropped from the store")
+            except StoreUnreachableError:
+                raise
             except (OSError, OutputError) as error:
                 self.exitcode = 1
                 print_error(f"{name}: {getattr(error, 'strerror', None) or error}")
