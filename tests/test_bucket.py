@@ -1,81 +1,80 @@
-"""Output in a store: its log, its leases, its packs, and mirrors of it; without crawls, the store in memory."""
+"""Output in a store: its tables, their owners, and mirrors of them; without crawls, the store in a folder."""
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import shutil
 import sys
-import threading
 import time
-from itertools import pairwise
 from pathlib import Path
 from types import SimpleNamespace
-from typing import TYPE_CHECKING
-from unittest.mock import Mock
+from typing import TYPE_CHECKING, Any
 
 import obstore
 import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
+from deltalake import CommitProperties, DeltaTable, Transaction, write_deltalake
 from obstore.store import MemoryStore
 from scrapy.settings import BaseSettings
 
-from crawlers.exceptions import OutputError, StoreError, StoreUnreachableError, TakenError
+from crawlers.exceptions import ExtraError, OutputError, StoreError, StoreUnreachableError, TakenError
+from crawlers.fleet.store import Mirror, Store, owner, rows
+from crawlers.fleet.store.source import Source as Followed
+from crawlers.fleet.store.state import State
+from crawlers.fleet.store.table import Table
 from crawlers.operate.harvest.job import job
 from crawlers.operate.sources.source import Source
 from crawlers.safety import inside
 from crawlers.store import lines, location
-from crawlers.store.bucket import changes, packs, summary
-from crawlers.store.bucket import lease as leases
-from crawlers.store.bucket.documents import Documents
-from crawlers.store.bucket.log import Log
-from crawlers.store.bucket.mirror import Mirror
-from crawlers.store.bucket.objects import Objects
-from crawlers.store.bucket.packs import Row, packed, unpacked
-from crawlers.store.bucket.plain import may_push, pull
-from crawlers.store.bucket.shelf import Shelf
 from crawlers.store.location import bring_up, folder_name, resolve
-from tests.buckets import ADDRESS, Folder, contents, documents, mirror
+from crawlers.store.versions import Versions
+from tests.buckets import Folder, contents, documents, mirror
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from crawlers.store.bucket.log import Commit, Logged
-    from crawlers.store.bucket.owner import Owner
-
 FIRST, SECOND, THIRD = (f"20261120T03000{number}Z" for number in range(3))
+ADDRESS = "s3://bucket/prefix"
 
 
 @pytest.fixture
-def store() -> MemoryStore:
-    return MemoryStore()
+def store(tmp_path: Path) -> Path:
+    return tmp_path / "store"
 
 
 @pytest.fixture
-def one(tmp_path: Path, store: MemoryStore) -> Mirror:
+def one(tmp_path: Path, store: Path) -> Mirror:
     return mirror(tmp_path / "one", store)
 
 
 @pytest.fixture
-def two(tmp_path: Path, store: MemoryStore) -> Mirror:
+def two(tmp_path: Path, store: Path) -> Mirror:
     return mirror(tmp_path / "two", store)
 
 
 @pytest.fixture(autouse=True)
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     """What is waited for takes milliseconds."""
-    monkeypatch.setattr(leases, "_LOOK", 0.01)
-    monkeypatch.setattr(leases, "_GRACE", 0.0)
-    monkeypatch.setattr(leases, "_TRIES", 3)
+    monkeypatch.setattr(owner, "_LOOK", 0.01)
+    monkeypatch.setattr(owner, "_TRIES", 3)
 
 
 def folder(mirror: Mirror, source: str = "hdx") -> Folder:
     return Folder(mirror.folder / source)
 
 
-def names(store: MemoryStore, below: str = "") -> list[str]:
-    return [entry.name for entry in Objects(store, ADDRESS).entries(below)]
+def table(store: Path, source: str = "hdx") -> DeltaTable:
+    return DeltaTable(str(store / source))
+
+
+def stored(store: Path, *columns: str, source: str = "hdx", **wanted: Any) -> list[tuple[Any, ...]]:
+    """Return columns of the rows with these values, by part and offset."""
+    found = (
+        table(store, source).to_pyarrow_table().sort_by([("batch", "ascending"), ("offset", "ascending")]).to_pylist()
+    )
+    return [tuple(row[name] for name in columns) for row in found if all(row[name] == wanted[name] for name in wanted)]
 
 
 def harvest(mirror: Mirror, number: int, *, run: str = FIRST, text: str = "") -> None:
@@ -99,39 +98,54 @@ def test_what_one_stores_another_reads(one, two):
     assert two.refresh() == []
 
 
-@pytest.mark.slow
-def test_documents_are_in_packs_of_a_thousand(one, store):
-    harvest(one, 2500)
-    bodies = [bytes(obstore.get(store, name).bytes()) for name in names(store, "sources/hdx/packs")]
-    tables = [pq.read_table(pa.BufferReader(body)) for body in bodies]
-    assert sorted(table.num_rows for table in tables) == [500, 1000, 1000]
-    assert tables[0].schema.names == ["kind", "dataset_id", "resource_id", "file", "sha256", "bytes", "content"]
-    assert {pq.ParquetFile(pa.BufferReader(body)).metadata.row_group(0).column(6).compression for body in bodies} == {
-        "ZSTD"
-    }
-    ids = [table.column("dataset_id").to_pylist() for table in tables]
-    assert all(found == sorted(found) for found in ids), "readers find an id by the statistics of the pages"
-
-
-def test_lines_are_segments_and_reports_are_objects(one, store):
+def test_a_row_for_each_line_and_file(one, store):
     harvest(one, 3)
-    parts = [name.split("/") for name in names(store, "sources/hdx")]
-    assert sorted({part[2] for part in parts}) == ["files", "log", "packs", "segments"]
-    assert sorted(part[3].partition("-")[0] for part in parts if part[2] == "segments") == [
-        "errors",
-        "flaws",
-        "manifest",
-    ]
-    assert [part[4:] for part in parts if part[2] == "files"] == [["runs", f"{FIRST}.json"]]
+    parts = sorted(part for (part,) in stored(store, "part"))
+    assert parts == [*["document"] * 3, "error", "file", "flaw", "run"]
+    body = (one.folder / "hdx" / "datasets" / "id00001.json").read_bytes()
+    columns = ("source", "kind", "file", "run", "status", "sha256", "bytes", "content")
+    expected = (
+        "hdx",
+        "dataset",
+        "datasets/id00001.json",
+        FIRST,
+        "new",
+        hashlib.sha256(body).hexdigest(),
+        len(body),
+        body,
+    )
+    assert stored(store, *columns, dataset_id="id00001") == [expected]
+    manifest = (one.folder / "hdx" / "manifest.jsonl").read_text().splitlines(keepends=True)
+    assert stored(store, "line", part="document") == [(line.rstrip("\n"),) for line in manifest]
+    offsets = [sum(map(len, manifest[:number])) for number in range(3)]
+    assert [offset for (offset,) in stored(store, "offset", part="document")] == offsets
 
 
-def test_a_run_without_news_stores_its_report_alone(one, two, store):
+def test_a_run_without_news_is_one_commit_of_two_objects(one, two, store):
     harvest(one, 3)
-    before = set(names(store))
+    before = {path for path in store.rglob("*") if path.is_file()}
     with one.own("hdx"):
         folder(one).report(SECOND)
-    new = sorted(set(names(store)) - before)
-    assert [name.split("/")[2] for name in new] == ["files", "log", "log"]
+    new = sorted(path.suffix for path in {path for path in store.rglob("*") if path.is_file()} - before)
+    assert new == [".json", ".parquet"]
+    two.refresh()
+    assert contents(two.folder) == contents(one.folder)
+
+
+def test_a_batch_has_a_thousand_lines_at_most(one, two, store, monkeypatch):
+    monkeypatch.setattr(owner, "MOST", 2)
+    harvest(one, 5)
+    counts = [sum(batch == number for (batch,) in stored(store, "batch", part="document")) for number in (1, 2, 3)]
+    assert counts == [2, 2, 1]
+    two.refresh()
+    assert contents(two.folder) == contents(one.folder)
+
+
+def test_a_line_that_is_no_text_is_stored_as_it_is(one, two):
+    with one.own("hdx"):
+        folder(one).write("a")
+        with (one.folder / "hdx" / "errors.jsonl").open("ab") as file:
+            file.write(b'\xff{"run"\r\n\n{"error": "\\ud800"}\n')
     two.refresh()
     assert contents(two.folder) == contents(one.folder)
 
@@ -198,21 +212,23 @@ def test_a_line_that_is_being_written_waits(one, two):
     assert contents(two.folder) == contents(one.folder)
 
 
-def test_compacted_lines_are_compacted_everywhere(one, two, tmp_path, store):
+def test_each_machine_compacts_its_own_lines(one, two, tmp_path, store):
     harvest(one, 30)
     harvest(one, 30, run=SECOND, text="new")
     two.refresh()
+    before = lines_of(two)
     with one.own("hdx"):
         for file in lines.FILES:
             assert lines.compact(one.folder / "hdx", file)
-    two.refresh()
-    assert contents(two.folder) == contents(one.folder)
-    assert f"hdx/manifest-{FIRST}.jsonl.zst" in contents(two.folder)
+    assert two.refresh() == []
+    assert lines_of(one) == lines_of(two) == before
     harvest(two, 30, run=THIRD, text="newer")
     one.refresh()
     three = mirror(tmp_path / "three", store)
     three.refresh()
-    assert contents(three.folder) == contents(two.folder) == contents(one.folder)
+    assert lines_of(three) == lines_of(two) == lines_of(one)
+    assert (one.folder / "hdx" / f"manifest-{FIRST}.jsonl.zst").exists()
+    assert documents(contents(three.folder)) == documents(contents(two.folder)) == documents(contents(one.folder))
 
 
 def test_what_is_not_of_a_source_stays_here(one, two):
@@ -263,19 +279,24 @@ def test_a_source_that_is_removed_and_crawled_again_is_read_by_all(one, two, tmp
     assert len(documents(contents(three.folder))) == 2
 
 
-def test_what_was_never_stored_of_a_source_that_is_removed_is_removed(one, two):
+def test_what_was_never_stored_of_a_source_that_is_removed_is_kept_aside(one, two):
     harvest(one, 2)
     two.refresh()
     folder(one).write("new")
     folder(one).append("captures.jsonl", {"run": SECOND})
     folder(one).report(SECOND)
-    with two.own("hdx") as owner:
-        owner.empty()
-    with one.own("hdx") as owner:
-        assert owner.is_rebuilt
+    before, told = contents(one.folder / "hdx"), []
+    one.store.tell = told.append
+    with two.own("hdx") as taken:
+        taken.empty()
+    with one.own("hdx") as taken:
+        assert taken.is_rebuilt
         assert not (one.folder / "hdx").exists()
     two.refresh()
     assert contents(two.folder) == contents(one.folder) == {}
+    (left,) = one.known.glob("left/*/hdx")
+    assert {str(path.relative_to(left)): path.read_bytes() for path in left.rglob("*") if path.is_file()} == before
+    assert told == [f"[hdx] was removed from {one.store.address}. What this machine had is in {left}."]
 
 
 @pytest.mark.slow
@@ -287,45 +308,66 @@ def test_a_compacted_manifest_of_many_lines_is_stored(one, two):
     with one.own("hdx"):
         pass
     two.refresh()
-    assert contents(two.folder) == contents(one.folder)
+    assert documents(contents(two.folder)) == documents(contents(one.folder))
+    assert lines_of(two) == lines_of(one)
 
 
-def test_what_was_compacted_and_never_stored_is_undone_if_others_went_on(one, two, tmp_path, store):
+def test_what_was_never_stored_is_kept_aside_if_others_went_on(one, two, store):
+    """Documents, lines, versions and memory that only this machine has; what the store has, too, is not kept twice."""
     harvest(one, 3)
+    two.refresh()
     harvest(one, 3, run=SECOND, text="new")
     two.refresh()
-    for file in lines.FILES:
-        assert lines.compact(two.folder / "hdx", file)
+    mine = two.folder / "hdx"
+    file = folder(two).write("mine", run=THIRD)
+    folder(two).write("id00001", "mine", run=THIRD)
+    (mine / "memory.json").write_text("{}")
+    with Versions.writing(mine) as kept:
+        known = SimpleNamespace(sha256=hashlib.sha256(b"old").hexdigest(), bytes=3, run=FIRST)
+        key = ("dataset", "id00001", "")
+        kept.keep(key, known, b"old", replaced="2026-11-20T03:00:00.000Z", run=SECOND, status="updated", fields=[])
+    had, told = contents(two.folder), []
+    two.store.tell = told.append
     with one.own("hdx"):
         folder(one).write("more", run=THIRD)
-    two.refresh()
+    assert two.refresh() == ["hdx"]
     assert contents(two.folder) == contents(one.folder)
-    harvest(two, 4, run=THIRD, text="newer")
-    one.refresh()
-    three = mirror(tmp_path / "three", store)
-    three.refresh()
-    assert contents(three.folder) == contents(two.folder) == contents(one.folder)
+    (left,) = two.known.glob("left/*/hdx")
+    kept_files = {str(path.relative_to(left)): path.read_bytes() for path in left.rglob("*") if path.is_file()}
+    assert kept_files.pop("versions.sqlite")
+    names = {"manifest.jsonl", "memory.json", file, "datasets/id00001.json"}
+    assert kept_files == {name: had[f"hdx/{name}"] for name in names}
+    why = "manifest.jsonl has lines that are not stored"
+    sentence = f"[hdx] was brought up anew from {two.store.address}: {why}. What only this machine had is in {left}."
+    assert told == [sentence]
+    with two.own("hdx") as taken:
+        assert taken.is_rebuilt
+    assert two.refresh() == []
 
 
-def test_a_kill_before_what_was_never_stored_is_undone(one, two, monkeypatch):
+@pytest.mark.parametrize("damage", ["state", "lines", "folder"])
+def test_what_is_damaged_is_brought_up_anew(one, two, damage, tmp_path):
+    """And no other source is touched."""
     harvest(one, 3)
-    harvest(one, 3, run=SECOND, text="new")
+    with one.own("other"):
+        folder(one, "other").write("a")
     two.refresh()
-    assert lines.compact(two.folder / "hdx", "manifest.jsonl")
-    folder(two).write("mine", run=THIRD)
-    with one.own("hdx"):
-        folder(one).write("more", run=THIRD)
-    with monkeypatch.context() as patched:
-        patched.setattr(Documents, "restore", lambda _: sys.exit())
-        with pytest.raises(SystemExit):
-            two.refresh()
-    with two.own("hdx"):
-        assert contents(two.folder) == contents(one.folder)
-    one.refresh()
+    state, manifest = two.known / "hdx.sqlite", two.folder / "hdx" / "manifest.jsonl"
+    other = (two.folder / "other").stat().st_ino
+    if damage == "state":
+        state.write_bytes(b"no database" * 1000)
+        (two.known / "hdx.sqlite-wal").unlink(missing_ok=True)
+    elif damage == "lines":
+        manifest.write_bytes(manifest.read_bytes()[:-10])
+    else:
+        shutil.rmtree(two.folder / "hdx")
+    assert two.refresh() == ([] if damage != "state" else ["hdx"])
     assert contents(two.folder) == contents(one.folder)
+    assert (two.folder / "other").stat().st_ino == other
+    assert two.refresh() == []
 
 
-def test_a_part_that_was_written_before_a_kill_is_undone_if_others_went_on(one, two):
+def test_a_compaction_of_lines_that_was_killed_is_finished_by_who_follows(one, two):
     harvest(one, 3)
     harvest(one, 3, run=SECOND, text="new")
     two.refresh()
@@ -336,7 +378,8 @@ def test_a_part_that_was_written_before_a_kill_is_undone_if_others_went_on(one, 
     with one.own("hdx"):
         folder(one).write("more", run=THIRD)
     two.refresh()
-    assert contents(two.folder) == contents(one.folder)
+    assert lines_of(two) == lines_of(one)
+    assert documents(contents(two.folder)) == documents(contents(one.folder))
 
 
 def test_a_folder_that_is_lost_is_brought_again(one, two):
@@ -347,7 +390,7 @@ def test_a_folder_that_is_lost_is_brought_again(one, two):
     two.refresh()
     shutil.rmtree(two.folder / "hdx")
     shutil.rmtree(two.folder / "never-listed")
-    assert two.refresh() == ["hdx", "never-listed"]
+    two.refresh()
     assert contents(two.folder) == contents(one.folder)
     assert two.refresh() == []
 
@@ -357,313 +400,267 @@ def test_documents_that_are_lost_are_brought_again(one, two):
     two.refresh()
     shutil.rmtree(two.folder / "hdx" / "datasets")
     (two.folder / "hdx" / "runs" / f"{FIRST}.json").unlink()
-    with two.free("hdx") as replay:
-        replay.bring_lost()
+    with two.free("hdx") as source:
+        source.bring_lost()
     assert contents(two.folder) == contents(one.folder)
 
 
-# A long log
+# Former versions
 
 
-@pytest.mark.slow
-def test_a_long_log_is_summed_up(one, two, tmp_path, store):
-    for number in range(40):
+def versions(mirror: Mirror) -> list[tuple[Any, ...]]:
+    with Versions.reading(mirror.folder / "hdx") as found:
+        query = "SELECT dataset_id, sha256, run, replaced_by, status, fields FROM versions ORDER BY dataset_id, run"
+        return [(*row, found.body(row[1])) for row in found.db.execute(query)] if found.db else []
+
+
+def update(mirror: Mirror, identifier: str, text: str, run: str, status: str = "updated") -> None:
+    """Do as a crawl does that replaces a document, or marks it."""
+    here = mirror.folder / "hdx"
+    (entry,) = [
+        found for line in (here / "manifest.jsonl").read_text().splitlines()[-1:] if (found := json.loads(line))
+    ]
+    body = (here / f"datasets/{identifier}.json").read_bytes()
+    with Versions.writing(here) as kept:
+        known = SimpleNamespace(sha256=hashlib.sha256(body).hexdigest(), bytes=len(body), run=entry["run"])
+        when = f"2026-11-20T03:00:0{run[-2]}.000Z"
+        key = ("dataset", identifier, "")
+        kept.keep(key, known, body, replaced=when, run=run, status=status, fields=["text"] if text else [])
+    new = json.dumps({"id": identifier, "text": text}).encode() if text else body
+    (here / f"datasets/{identifier}.json").write_bytes(new)
+    line = entry | {
+        "dataset_id": identifier,
+        "metadata_file": f"datasets/{identifier}.json",
+        "run": run,
+        "status": status,
+        "time": when,
+    }
+    folder(mirror).append("manifest.jsonl", line | {"sha256": hashlib.sha256(new).hexdigest(), "bytes": len(new)})
+
+
+def test_former_versions_go_with_the_lines(one, two, tmp_path, store):
+    """Also those of a folder that was crawled long before it is stored, and those of a mirror that follows."""
+    folder(one).write("a", "1")
+    update(one, "a", "2", SECOND)
+    with one.own("hdx"):
+        pass
+    two.refresh()
+    with one.own("hdx"):
+        update(one, "a", "3", THIRD)
+        update(one, "a", "", "20261120T030003Z", "withdrawn")
+    two.refresh()
+    three = mirror(tmp_path / "three", store)
+    three.refresh()
+    assert len(versions(one)) == 3
+    assert versions(two) == versions(three) == versions(one)
+    assert [json.loads(body)["text"] for *_, body in versions(one)] == ["1", "2", "3"]
+    assert all(content for (content,) in stored(store, "content", part="document"))
+    four = mirror(tmp_path / "four", store, versions=False)
+    four.refresh()
+    assert not (four.folder / "hdx" / "versions.sqlite").exists()
+
+
+def test_versions_that_are_dropped_are_dropped_from_the_store(one, two, tmp_path, store):
+    folder(one).write("a", "1")
+    for number, run in enumerate((SECOND, THIRD)):
+        update(one, "a", str(number + 2), run)
+    folder(one).write("b", "1")
+    with one.own("hdx") as taken:
+        taken.store()
+        day = 1795143601.5  # between the two
+        assert taken.forget(day) == 1
+        assert taken.forget(day) == 0
+    kept = [
+        json.loads(content)["text"] if content else None for (content,) in stored(store, "content", part="document")
+    ]
+    assert kept == [None, "2", "3", "1"]
+    two.refresh()
+    assert contents(two.folder) == contents(one.folder)
+    assert [body and json.loads(body)["text"] for *_, body in versions(two)] == [None, "2"]
+
+
+# Keeping tables small
+
+
+def test_small_files_are_merged_and_old_ones_stay_for_a_week(one, two, tmp_path, store, monkeypatch):
+    monkeypatch.setattr("crawlers.fleet.store.table._SMALL", 10)
+    for number in range(12):
         run = f"20261121T0300{number:02d}Z"
         with (one, two)[number % 2].own("hdx"):
             here = folder((one, two)[number % 2])
             here.write(f"id{number % 7:05d}", f"version {number}", run=run)
-            if number % 5 == 0:
-                here.write(f"more{number}", run=run)
             here.report(run)
-    assert [name for name in names(store, "sources/hdx/log") if name.endswith(".whole")]
-    one.refresh()
-    asked = []
-    three = mirror(tmp_path / "three", store)
-    get = obstore.get
-    three.objects.store = store
-    try:
-        obstore.get = lambda *words: asked.append(words[1]) or get(*words)
-        three.refresh()
-    finally:
-        obstore.get = get
-    assert contents(three.folder) == contents(one.folder)
-    assert len(asked) <= 2 * summary.COMMITS, "not one for each of the commits and of what they name"
+    behind = table(store)
+    behind_files = len(behind.file_uris())
+    with one.own("hdx") as taken:
+        assert taken.tidy() == 0, "what is young stays: a reader may be on its way"
+        assert taken.tidy() == 0
+    assert (behind_files, len(table(store).file_uris())) == (12, 1)
+    assert behind.to_pyarrow_table().num_rows == table(store).to_pyarrow_table().num_rows
+    for each in (one, two, three := mirror(tmp_path / "three", store)):
+        each.refresh()
+    assert contents(three.folder) == contents(one.folder) == contents(two.folder)
+    with one.own("hdx"):
+        folder(one).write("more", run=SECOND)
     two.refresh()
     assert contents(two.folder) == contents(one.folder)
 
 
-def test_old_objects_are_removed_after_a_day(one, two, tmp_path, store):
-    for number in range(4):
-        harvest(one, 3, run=f"20261121T0300{number:02d}Z", text=str(number))
-    two.refresh()
-    harvest(one, 3, run=SECOND, text="last")
-    with one.own("hdx") as owner:
-        assert owner.sum_up() == 0, "what is young stays: a reader may be on its way"
-        assert owner.sum_up(kept=-10) > 10
-    assert len(names(store, "sources/hdx/packs")) == 1
-    assert len(names(store, "sources/hdx/log")) == 2
-    two.refresh()
-    three = mirror(tmp_path / "three", store)
-    three.refresh()
-    assert contents(three.folder) == contents(two.folder) == contents(one.folder)
-
-
-def test_full_packs_are_not_packed_again(one, store):
-    harvest(one, 1200)
-    before = set(names(store, "sources/hdx/packs"))
-    with one.own("hdx") as owner:
-        folder(one).write("id00000", "new")
-        owner.store(is_end=True)
-        owner.sum_up(kept=-10)
-    after = set(names(store, "sources/hdx/packs"))
-    assert (len(before), len(before & after), len(after)) == (2, 1, 2)
-
-
-def test_a_file_that_went_out_of_a_full_pack_stays_away(one, tmp_path, store):
-    harvest(one, 600)
-    with one.own("hdx") as owner:
-        (one.folder / "hdx" / "datasets" / "id00007.json").unlink()
-        folder(one).write("id00007", slug="other")
-        owner.store(is_end=True)
-        owner.sum_up(kept=-10)
-        (one.folder / "hdx" / "datasets" / "id00007__other.json").unlink()
-        folder(one).write("id00007", slug="third")
-        owner.store(is_end=True)
-        owner.sum_up(kept=-10)
-    three = mirror(tmp_path / "three", store)
-    three.refresh()
-    assert contents(three.folder) == contents(one.folder)
-
-
-def test_a_reader_whose_objects_are_removed_looks_again(one, two, store, monkeypatch):
+def test_a_reader_whose_files_are_removed_looks_again(one, two, store, monkeypatch):
     for number in range(3):
         harvest(one, 2, run=f"20261121T0300{number:02d}Z", text=str(number))
-    read, done = Log.read, []
+    current, done = Table._current, []
 
-    def cleaned(self: Log, number: int):
-        found = read(self, number)
-        if not done:
-            done.append(number)
-            with one.own("hdx") as owner:
-                owner.sum_up(kept=-10)
+    def cleaned(self: Table):
+        found = current(self)
+        if self.store is two.store and not done:
+            done.append(table(store).optimize.compact())
+            found_here = table(store)
+            found_here.vacuum(0, dry_run=False, enforce_retention_duration=False, full=True)
         return found
 
-    monkeypatch.setattr(Log, "read", cleaned)
+    monkeypatch.setattr(Table, "_current", cleaned)
     two.refresh()
+    assert done
     assert contents(two.folder) == contents(one.folder)
-
-
-def test_segments_are_merged_so_that_there_are_few(one):
-    for number in range(60):
-        with one.own("hdx"):
-            folder(one).write(f"id{number}", run=f"20261121T0300{number:02d}Z")
-    with one.own("hdx") as owner:
-        owner.sum_up()
-        lengths = [segment.length for segment in owner.replay.lines.growing.segments("manifest.jsonl")]
-    assert len(lengths) < 8
-    assert all(before >= 2 * after for before, after in pairwise(lengths))
 
 
 # Owners
 
 
-def test_a_source_has_one_owner(one, two):
-    with one.own("hdx"):
-        renewing = threading.Thread(target=renewed, args=(one, stopped := threading.Event()), daemon=True)
-        renewing.start()
+def test_a_source_has_one_owner(one, two, monkeypatch):
+    with one.own("hdx") as taken:
+        folder(one).write("a")
+        taken.store()
+        batches = iter(range(100))
+
+        def goes_on(_: float) -> None:
+            folder(one).write(f"b{next(batches)}")
+            taken.store()
+
+        monkeypatch.setattr("crawlers.fleet.store.owner.time.sleep", goes_on)
         with pytest.raises(TakenError, match=r"^\[hdx\] is taken by .+: wait for it to end\.$"):
             two.own("hdx")
-        stopped.set()
-        renewing.join()
         two.own("other").close()
 
 
-def renewed(mirror: Mirror, stopped: threading.Event) -> None:
-    """Change a lease as its owner's renewals do."""
-    while not stopped.wait(0.01):
-        found = leases.read(mirror.objects, "leases/hdx.json")
-        assert found is not None
-        body = json.loads(found[1].body) | {"beat": time.monotonic_ns()}
-        mirror.objects.replace("leases/hdx.json", json.dumps(body).encode(), found[1].tag)
-
-
-def test_a_source_has_one_owner_on_one_machine(one):
+def test_a_source_has_one_owner_on_one_machine(one, store):
     with one.own("hdx"):
         with pytest.raises(TakenError, match=r"^\[hdx\] is used by another process of this machine"):
-            mirror(one.folder, one.objects.store).own("hdx")
+            mirror(one.folder, store).own("hdx")
         assert one.refresh() == [], "its own crawl keeps it up to date"
 
 
-def test_a_lease_that_is_not_renewed_expires(one, two, tmp_path, store):
-    one.seconds = 0.2
+def test_a_source_that_nobody_stores_into_is_taken(one, two, tmp_path, store):
     late = one.own("hdx")
     folder(one).write("a")
     late.store()
-    fence = late.lease.fence
-    with two.own("hdx") as owner:
-        assert owner.lease.fence == fence + 1
-        assert not late.lease.is_held
+    told: list[str] = []
+    two.store.tell, two.seconds = told.append, 0.3
+    with two.own("hdx") as taken:
+        assert not taken.is_open or taken.source.state.batch == 2, "who had it is refused from now on"
         folder(two).write("b")
     late.close()
+    node = os.uname().nodename
+    assert told == [f"[hdx] is taken by {node}: waiting at most 0 seconds for a sign of life."]
     three = mirror(tmp_path / "three", store)
     three.refresh()
     assert contents(three.folder) == contents(two.folder)
 
 
-def test_an_expired_lease_is_taken_at_once_if_the_server_says_its_time(one, two):
+def test_the_age_of_a_batch_is_by_the_servers_clock(one, two):
     late = one.own("hdx")
-    found = leases.read(one.objects, "leases/hdx.json")
-    two.offset = found[1].modified + 61 - leases.clock()
-    begun = time.monotonic()
+    folder(one).write("a")
+    late.store()
+    two.offset = time.time() + 61 - owner.clock()
     two.own("hdx").close()
-    assert time.monotonic() - begun < 5
     late.close()
 
 
 def test_the_late_writes_of_an_owner_are_refused(one, two, tmp_path, store):
-    one.seconds = 0.1
     late = one.own("hdx")
     folder(one).write("a")
     late.store()
     folder(one).write("late")
+    two.seconds = 0.0
     with two.own("hdx"):
         folder(two).write("b")
-    with pytest.raises(TakenError, match=r"^\[hdx\] was taken by .+ \(fence 2, ours is 1\): nothing more is stored"):
-        late.store()
-    with pytest.raises(TakenError, match=r"^\[hdx\] was taken by .+ meanwhile\.$"):
-        late.lease.renew(9)
+    sentence = r"^\[hdx\] was crawled by .+ meanwhile \(batch 2\): nothing more is stored from here\.$"
+    for _ in range(2):
+        with pytest.raises(TakenError, match=sentence):
+            late.store()
+    assert not late.is_held
     late.reset()
     late.close()
-    one.refresh()
     three = mirror(tmp_path / "three", store)
     three.refresh()
     assert contents(three.folder) == contents(two.folder) == contents(one.folder)
     assert sorted(path.stem for path in (three.folder / "hdx" / "datasets").iterdir()) == ["a", "b"]
 
 
-@pytest.mark.slow
-def test_a_late_writer_that_was_between_its_pack_and_its_commit(one, two, monkeypatch):
-    one.seconds = 0.1
+def test_a_late_writer_whose_snapshot_is_old_is_refused(one, two, monkeypatch):
+    """Delta takes a lower number of a batch on a new snapshot: it is compared on the snapshot of the commit."""
+    with one.own("hdx"):
+        folder(one).write("first")
     late = one.own("hdx")
     folder(one).write("late")
-    append = Log.append
+    append = Table._append
 
-    def paused(self: Log, commit):
+    def paused(self: Table, *words: Any):
         monkeypatch.undo()
         with two.own("hdx"):
             folder(two).write("b")
-        return append(self, commit)
+        return append(self, *words)
 
-    monkeypatch.setattr(Log, "append", paused)
+    monkeypatch.setattr(Table, "_append", paused)
     with pytest.raises(TakenError):
         late.store()
     late.close()
-    assert sorted(path.stem for path in (two.folder / "hdx" / "datasets").iterdir()) == ["b"]
+    assert sorted(path.stem for path in (two.folder / "hdx" / "datasets").iterdir()) == ["b", "first"]
 
 
-def test_an_expired_lease_that_nobody_took_is_renewed(one):
-    one.seconds = 0.05
-    with one.own("hdx") as owner:
-        time.sleep(0.1)
-        assert not owner.lease.is_held
-        owner.lease.seconds = 60
-        owner.lease.renew(1)
-        assert owner.lease.is_held
-
-
-def test_a_lease_that_somebody_removed(one, two, store):
-    """Its fence is above that of the log, so that others go on to read it; and the job of who had it last goes on."""
-    for run in (FIRST, SECOND):
-        harvest(one, 2, run=run)
-    obstore.delete(store, "leases/hdx.json")
-    with one.own("hdx") as owner:
-        assert (owner.lease.fence, owner.is_rebuilt) == (3, False)
-        folder(one).write("after")
-    two.refresh()
-    assert contents(two.folder) == contents(one.folder)
-    obstore.delete(store, "leases/hdx.json")
-    with two.own("hdx") as owner:
-        assert (owner.lease.fence, owner.is_rebuilt) == (4, True)
-    with one.own("hdx") as owner:
-        assert (owner.lease.fence, owner.is_rebuilt) == (5, True)
-
-
-def test_a_lease_that_somebody_removed_while_it_was_held(one, two, store):
-    held = one.own("hdx")
-    folder(one).write("a")
-    held.store()
-    obstore.delete(store, "leases/hdx.json")
+def test_two_that_begin_a_source_at_once(one, two, monkeypatch):
+    late = one.own("hdx")
+    folder(one).write("late")
     with two.own("hdx"):
         folder(two).write("b")
-    folder(one).write("late")
     with pytest.raises(TakenError):
-        held.lease.renew(9)
-    with pytest.raises(TakenError):
-        held.store()
-    held.close()
+        late.store()
+    late.close()
 
 
-@pytest.fixture
-def copied(one, store, tmp_path) -> Mirror:
-    """A copy of a mirror that has a source, as an image of its machine or rsync makes it."""
-    one.own("hdx").close()  # it was killed
-    shutil.copytree(one.folder, tmp_path / "copied")
-    return mirror(tmp_path / "copied", store)
+@pytest.mark.parametrize("is_new", [True, False])
+def test_an_answer_that_is_lost_is_no_other_batch(one, two, store, monkeypatch, is_new):
+    if not is_new:
+        harvest(one, 1)
+    append = Table._append
 
+    def lost(self: Table, *words: Any) -> None:
+        append(self, *words)
+        monkeypatch.undo()
+        raise OSError("Generic S3 error: HTTP error: connection closed")
 
-def test_a_copied_mirror_does_not_take_the_lease_of_the_other_one(one, copied):
-    with one.own("hdx") as owner:
-        renewing = threading.Thread(target=renewed, args=(one, stopped := threading.Event()), daemon=True)
-        renewing.start()
-        with pytest.raises(TakenError, match=r"^\[hdx\] is taken by .+: wait for it to end\.$"):
-            copied.own("hdx")
-        stopped.set()
-        renewing.join()
-        assert owner.lease.is_held
+    one.store.patience = 60
+    monkeypatch.setattr(Table, "_append", lost)
+    harvest(one, 2, run=SECOND, text="new")
+    two.refresh()
+    assert contents(two.folder) == contents(one.folder)
+    assert len(stored(store, "line", run=SECOND, part="document")) == 2
 
 
 def test_a_copied_mirror_is_brought_up_to_what_the_other_one_stores(one, store, tmp_path):
-    with one.own("hdx") as owner:
+    with one.own("hdx") as taken:
         folder(one).write("a")
-        owner.store()
+        taken.store()
         shutil.copytree(one.folder, tmp_path / "copied")
         folder(one).write("b")
         folder(one).append("errors.jsonl", {"run": FIRST})
-        owner.store()
+        taken.store()
     copied = mirror(tmp_path / "copied", store)
     copied.refresh()
     assert contents(copied.folder) == contents(one.folder)
-
-
-def test_a_mirror_takes_its_own_lease_at_once_but_not_after_the_machine_was_started_again(one, copied, monkeypatch):
-    told: list[str] = []
-    one.objects.tell = copied.objects.tell = told.append
-    one.seconds = copied.seconds = 0.2
-    one.own("hdx").close()
-    assert told == [], "it has the same lock file, so the process that had it has ended"
-    copied.own("hdx").close()
-    assert len(told) == 1
-    monkeypatch.setattr(leases, "identity", lambda _: "another boot")
-    copied.own("hdx").close()
-    assert len(told) == 2
-
-
-def test_where_machines_do_not_say_when_they_started_a_lease_is_waited_for(one, monkeypatch):
-    monkeypatch.setattr(leases, "identity", lambda _: "")
-    told: list[str] = []
-    one.objects.tell, one.seconds = told.append, 0.2
-    one.own("hdx").close()
-    one.own("hdx").close()
-    assert len(told) == 1
-
-
-def test_what_is_waited_for_is_told(one, two):
-    told: list[str] = []
-    two.objects.tell, one.seconds = told.append, 0.5
-    one.own("hdx").close()  # it was killed
-    two.own("hdx").close()
-    node = os.uname().nodename
-    assert told == [f"[hdx] is taken by {node}: waiting at most 1 seconds for its lease to expire."]
+    with copied.own("hdx") as taken:
+        assert taken.is_rebuilt, "its job may not go on"
 
 
 def test_what_a_crawl_had_not_stored_is_stored_when_its_machine_is_back(one, two):
@@ -672,15 +669,24 @@ def test_what_a_crawl_had_not_stored_is_stored_when_its_machine_is_back(one, two
     late.store()
     folder(one).write("b")
     late.close()  # it was killed
-    with one.own("hdx") as owner:
-        assert not owner.is_rebuilt
+    with one.own("hdx") as taken:
+        assert not taken.is_rebuilt
     two.refresh()
     assert contents(two.folder) == contents(one.folder)
     assert len(list((two.folder / "hdx" / "datasets").iterdir())) == 2
 
 
+def test_a_killed_crawl_that_had_nothing_more_gives_its_source_back_when_it_is_back(one, two):
+    late = one.own("hdx")
+    folder(one).write("a")
+    late.store()
+    late.close()
+    one.own("hdx").close()
+    two.seconds = 1e9
+    two.own("hdx").close()
+
+
 def test_what_a_crawl_had_not_stored_is_undone_if_others_went_on(one, two):
-    one.seconds = 0.1
     late = one.own("hdx")
     folder(one).write("a", "first")
     folder(one).write("c", "first")
@@ -689,22 +695,33 @@ def test_what_a_crawl_had_not_stored_is_undone_if_others_went_on(one, two):
     folder(one).write("a", "second")
     folder(one).report(FIRST)
     late.close()
+    two.seconds = 0.0
     with two.own("hdx"):
         folder(two).write("d")
-    with one.own("hdx") as owner:
-        assert owner.is_rebuilt
+    with one.own("hdx") as taken:
+        assert taken.is_rebuilt
         assert contents(one.folder) == contents(two.folder)
 
 
+def test_a_document_that_was_written_without_its_line_is_undone_if_others_went_on(one, two):
+    harvest(one, 2)
+    two.refresh()
+    (two.folder / "hdx" / "datasets" / "id00001.json").write_text("{}")
+    (two.folder / "hdx" / ".batch").write_text("[]\n")  # a crawl was killed there
+    with one.own("hdx"):
+        folder(one).write("more", run=SECOND)
+    two.refresh()
+    assert contents(two.folder) == contents(one.folder)
+
+
 def test_an_owner_that_stored_nothing_undoes_nothing(one, two):
-    one.seconds = 0.1
     late = one.own("hdx")
     folder(one).write("a")
     late.close()
     with two.own("hdx"):
         pass
-    with one.own("hdx") as owner:
-        assert owner.is_rebuilt, "its job may not go on: others had the source"
+    with one.own("hdx"):
+        pass
     two.refresh()
     assert contents(two.folder) == contents(one.folder)
     assert (two.folder / "hdx" / "datasets" / "a.json").exists()
@@ -714,59 +731,74 @@ def test_a_folder_that_somebody_emptied_is_brought_again(one, two):
     harvest(one, 5)
     for path in ("manifest.jsonl", "datasets/id00003.json"):
         (one.folder / "hdx" / path).unlink()
-    with one.own("hdx") as owner:
-        assert owner.is_rebuilt
+    with one.own("hdx") as taken:
+        assert taken.is_rebuilt
     two.refresh()
     assert contents(two.folder) == contents(one.folder)
     assert len(list((one.folder / "hdx" / "datasets").iterdir())) == 5
 
 
 def test_a_crawl_elsewhere_is_seen_as_running(one, two):
-    with one.own("hdx") as owner:
+    with one.own("hdx") as taken:
         folder(one).write("a")
-        owner.store()
-        owner.lease.renew(owner.state.head, {"run": FIRST, "heartbeat": "2020", "host": "far"})
+        running = {"run": FIRST, "heartbeat": "2020", "host": "far"}
+        (one.folder / "hdx" / "running.json").write_text(json.dumps(running))
+        taken.store()
         two.refresh()
-        running = json.loads((two.folder / "hdx" / "running.json").read_bytes())
-        assert (running["run"], running["elsewhere"], running["host"]) == (FIRST, True, "far")
-        assert running["heartbeat"] > "2026", "by this machine's clock"
+        seen = json.loads((two.folder / "hdx" / "running.json").read_bytes())
+        assert (seen["run"], seen["elsewhere"], seen["host"]) == (FIRST, True, "far")
+        assert seen["heartbeat"] > "2026", "by this machine's clock"
+        (one.folder / "hdx" / "running.json").unlink()
     two.refresh()
     assert not (two.folder / "hdx" / "running.json").exists()
 
 
-# Kills between a commit and the state of the mirror
+def test_a_sign_of_life_is_stored_while_there_is_nothing_else(one, two, store, monkeypatch):
+    with one.own("hdx") as taken:
+        taken.store()
+        assert two.sources() == [], "not before it is needed"
+        one.beat = 0.0
+        taken.store()
+        monkeypatch.setattr("crawlers.fleet.store.owner.time.sleep", lambda _: taken.store())
+        with pytest.raises(TakenError):
+            two.own("hdx")
+    assert stored(store, "status", part="run")[0] == ("begun",)
+    assert {status for (status,) in stored(store, "status", part="run")[1:-1]} <= {"going"}
+    assert stored(store, "status", part="run")[-1] == ("ended",)
+
+
+# Kills
 
 
 @pytest.fixture
 def dies(monkeypatch) -> Callable[..., None]:
-    """Own a source, and die as soon as a commit is put that has something."""
+    """Own a source, and die where the batch is, or is not, committed, before this machine notes that."""
 
-    def own(mirror: Mirror, field: str, work: Callable[[Owner], None] = lambda _: None) -> None:
-        append = Log.append
+    def own(mirror: Mirror, when: str = "after", work: Callable[[Any], None] = lambda _: None) -> None:
+        append = Table._append
 
-        def dying(self: Log, commit: Commit) -> Logged | None:
-            found = append(self, commit)
-            if getattr(commit, field):
-                raise SystemExit
-            return found
+        def dying(self: Table, *words: Any) -> None:
+            if when == "after":
+                append(self, *words)
+            raise SystemExit
 
         with monkeypatch.context() as patched:
-            patched.setattr(Log, "append", dying)
-            with pytest.raises(SystemExit), mirror.own("hdx") as owner:
-                work(owner)
+            patched.setattr(Table, "_append", dying)
+            with pytest.raises(SystemExit), mirror.own("hdx") as taken:
+                work(taken)
 
     return own
 
 
-def test_what_changes_after_a_kill_is_stored(one, two, dies):
+@pytest.mark.parametrize("when", ["before", "after"])
+def test_what_changes_after_a_kill_is_stored(one, two, dies, when):
     series = one.folder / "hdx" / "timeseries" / "2026.csv"
     folder(one).write("a", "old")
     folder(one).write("b", "old")
     folder(one).report(FIRST)
     series.parent.mkdir()
     series.write_text("old\n")
-    for field in ("packs", "files"):
-        dies(one, field)
+    dies(one, when)
     folder(one).write("a", "new", run=SECOND)
     folder(one).report(FIRST, listed=2)
     series.write_text("old\nnew\n")
@@ -777,35 +809,35 @@ def test_what_changes_after_a_kill_is_stored(one, two, dies):
     assert contents(two.folder) == contents(one.folder) == before
 
 
-def test_what_changes_after_a_kill_in_a_whole_commit_is_stored(one, two, dies):
-    for number in range(3):
-        harvest(one, 3, run=f"20261121T0300{number:02d}Z", text=str(number))
-    dies(one, "lines", lambda owner: owner.sum_up())
-    (one.folder / "hdx" / "datasets" / "id00001.json").unlink()
-    folder(one).write("id00001", slug="other", run=SECOND)
-    folder(one).write("id00000", "longer than before", run=SECOND)
-    before = contents(one.folder)
-    with one.own("hdx"):
-        pass
-    two.refresh()
-    assert contents(two.folder) == contents(one.folder) == before
+def test_a_commit_that_lands_after_a_kill_is_known_as_ours(one, two, dies, monkeypatch, store):
+    """The server puts it late: it has the token of the batch that is tried next."""
+    harvest(one, 1)
+    folder(one).write("late", run=SECOND)
+    put: list[Any] = []
+    append = Table._append
 
+    def held(self: Table, *words: Any) -> None:
+        put.append((words[1:], self.source))
+        raise SystemExit
 
-def test_what_others_only_repeat_replaces_nothing_newer(one, two):
-    """Another node sums up the log: its commit has what was stored, not what this mirror has written since."""
-    series = one.folder / "hdx" / "timeseries" / "2026.csv"
-    series.parent.mkdir(parents=True)
-    series.write_text("old\n")
-    harvest(one, 2, text="first")
-    folder(one).write("id00000", "second", run=SECOND)
-    series.write_text("old\nnew\n")
-    before = contents(one.folder)
-    with two.own("hdx") as owner:
-        owner.sum_up()
-    with one.own("hdx"):
-        pass
+    with monkeypatch.context() as patched:
+        patched.setattr(Table, "_append", held)
+        with pytest.raises(SystemExit):
+            one.own("hdx")
+    folder(one).write("next", run=SECOND)
+
+    def late(self: Table, *words: Any) -> None:
+        patched_words, _ = put[0]
+        append(Table(self.store, self.source), table(store), *patched_words)
+        monkeypatch.undo()
+        append(self, *words)
+
+    monkeypatch.setattr(Table, "_append", late)
+    with one.own("hdx") as taken:
+        assert not taken.is_rebuilt
     two.refresh()
-    assert contents(two.folder) == contents(one.folder) == before
+    assert contents(two.folder) == contents(one.folder)
+    assert len(documents(contents(two.folder))) == 3
 
 
 def test_what_others_have_stored_replaces_what_was_not_with_its_lines(one, two):
@@ -814,50 +846,123 @@ def test_what_others_have_stored_replaces_what_was_not_with_its_lines(one, two):
     folder(one).write("id00000", "ours", run=SECOND)
     with two.own("hdx"):
         folder(two).write("id00000", "theirs", run=THIRD)
-    with one.own("hdx") as owner:
-        assert owner.is_rebuilt
+    with one.own("hdx") as taken:
+        assert taken.is_rebuilt
     assert contents(one.folder) == contents(two.folder)
     assert b"ours" not in b"".join(contents(one.folder).values())
 
 
 @pytest.mark.parametrize("kills", [1, 2, 3])
-def test_a_job_goes_on_however_often_its_crawl_was_killed(one, kills, monkeypatch):
-    append, owner = Log.append, one.own("hdx")
+def test_a_job_goes_on_however_often_its_crawl_was_killed(one, kills, dies):
+    taken = one.own("hdx")
     folder(one).write("a")
-    owner.store()
-    owner.close()
-    with monkeypatch.context() as patched:
-        patched.setattr(Log, "append", lambda log, commit: append(log, commit) and sys.exit())
-        for _ in range(1, kills):
-            with pytest.raises(SystemExit):
-                one.own("hdx")
-    with one.own("hdx") as owner:
-        assert not owner.is_rebuilt
+    taken.store()
+    taken.close()
+    for number in range(1, kills):
+        folder(one).write(f"b{number}")
+        dies(one)
+    with one.own("hdx") as taken:
+        assert not taken.is_rebuilt
 
 
 def test_a_folder_that_is_compacted_after_a_kill_is_stored(one, two, dies):
     harvest(one, 3)
     harvest(one, 3, run=SECOND, text="new")
     folder(one).write("more", run=THIRD)
-    dies(one, "lines")
+    dies(one)
     assert lines.compact(one.folder / "hdx", "manifest.jsonl")
-    before = contents(one.folder)
+    before = lines_of(one)
     with one.own("hdx"):
         pass
     two.refresh()
-    assert contents(two.folder) == contents(one.folder) == before
+    assert lines_of(two) == lines_of(one) == before
 
 
-def test_a_folder_that_is_crawled_after_a_kill_in_its_removal_stays(one, two, dies):
+@pytest.mark.parametrize("when", ["before", "after"])
+def test_a_folder_that_is_crawled_after_a_kill_in_its_removal_stays(one, two, dies, when):
     harvest(one, 3)
     two.refresh()
-    dies(one, "is_empty", lambda owner: owner.empty())
+    dies(one, when, lambda taken: taken.empty())
     folder(one).write("id00000", "new", run=SECOND)
     with one.own("hdx"):
         pass
     two.refresh()
     assert contents(two.folder) == contents(one.folder)
     assert "hdx/datasets/id00000.json" in contents(two.folder)
+
+
+@pytest.mark.parametrize("where", ["version", "document", "append", "file", "note"])
+@pytest.mark.parametrize("count", [1, 2])
+def test_a_kill_while_a_mirror_is_brought_up_is_made_good(one, two, monkeypatch, where, count):
+    """At each border; also if others store more before it goes on."""
+    folder(one).write("a", "1")
+    harvest(one, 3)
+    two.refresh()
+    with one.own("hdx"):
+        update(one, "a", "2", SECOND)
+        folder(one).write("id00001", slug="renamed", run=SECOND)
+        folder(one).report(SECOND)
+    (one.folder / "hdx" / "datasets" / "id00001.json").unlink()
+    place, name = {
+        "version": (Versions, "keep"),
+        "document": (inside.Writer, "write"),
+        "append": (Followed, "_append"),
+        "file": (Followed, "_write"),
+        "note": (State, "note"),
+    }[where]
+    done, real = [], getattr(place, name)
+
+    def dying(*words: Any, **options: Any) -> Any:
+        done.append(where)
+        if len(done) == count + (where == "note"):
+            raise SystemExit
+        return real(*words, **options)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(place, name, dying)
+        with pytest.raises(SystemExit) if where not in ("version", "append", "file") or count == 1 else _nothing():
+            two.refresh()
+    if count == 2:
+        (one.folder / "hdx" / "datasets" / "id00001__renamed.json").unlink()
+        harvest(one, 4, run=THIRD, text="newer")
+    two.refresh()
+    assert contents(two.folder) == contents(one.folder)
+    assert not list(two.known.glob("left/*")), "nothing of it was this machine's own"
+    assert [row for row in versions(two) if row[0] == "a"] == [row for row in versions(one) if row[0] == "a"]
+
+
+def _nothing() -> Any:
+    from contextlib import nullcontext  # noqa: PLC0415
+
+    return nullcontext()
+
+
+@pytest.mark.parametrize("where", ["built", "left", "swapped"])
+def test_a_kill_while_a_folder_is_brought_up_anew_is_made_good(one, two, monkeypatch, where):
+    harvest(one, 3)
+    two.refresh()
+    folder(two).write("mine", run=SECOND)
+    with one.own("hdx"):
+        folder(one).write("more", run=THIRD)
+    real, count = Path.rename, {"built": 1, "left": 2, "swapped": 3}[where]
+    done: list[Path] = []
+
+    def dying(self: Path, target: Path) -> Path:
+        done.append(self)
+        if len(done) == count:
+            raise SystemExit
+        return real(self, target)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Path, "rename", dying)
+        with pytest.raises(SystemExit):
+            two.refresh()
+    two.refresh()
+    with two.own("hdx"):
+        pass
+    assert contents(two.folder) == contents(one.folder)
+    (left,) = two.known.glob("left/*/hdx")
+    assert (left / "datasets" / "mine.json").exists(), "nothing is deleted"
 
 
 def test_a_source_that_a_killed_removal_left_is_no_half_of_one(one, two, monkeypatch):
@@ -870,30 +975,13 @@ def test_a_source_that_a_killed_removal_left_is_no_half_of_one(one, two, monkeyp
             raise SystemExit
 
     with monkeypatch.context() as patched:
-        patched.setattr("crawlers.store.bucket.owner.shutil.rmtree", dying)
-        with pytest.raises(SystemExit), one.own("hdx") as owner:
-            owner.empty()
+        patched.setattr("crawlers.fleet.store.source.shutil.rmtree", dying)
+        with pytest.raises(SystemExit), one.own("hdx") as taken:
+            taken.empty()
     for each in (one, two):
         each.refresh()
         with each.own("hdx"):
             pass
-    assert not contents(two.folder) | contents(one.folder)
-    harvest(one, 2)
-    with one.own("hdx") as owner:
-        owner.empty()
-    two.refresh()
-    assert not [path for each in (one, two) for path in each.folder.rglob("id0000*.json")]
-
-
-def test_a_source_whose_folder_can_not_be_moved_is_removed(one, two, monkeypatch):
-    harvest(one, 3)
-    two.refresh()
-    with monkeypatch.context() as patched, one.own("hdx") as owner:
-        patched.setattr(Path, "rename", Mock(side_effect=OSError(16, "busy")))
-        owner.empty()
-    with one.own("hdx"):
-        pass
-    two.refresh()
     assert not contents(two.folder) | contents(one.folder)
 
 
@@ -905,54 +993,19 @@ def test_a_damaged_part_keeps_nobody_from_the_source(one):
         folder(one).write("more", "much more" * 100, run=SECOND)
     (part,) = (one.folder / "hdx").glob("manifest-*.zst")
     part.write_bytes(part.read_bytes()[:-6] + b"dam" + part.read_bytes()[-3:])
-    with one.own("hdx") as owner:
-        assert owner.lease.fence
+    with one.own("hdx") as taken:
+        assert taken.source.state.batch
 
 
-@pytest.mark.parametrize("commits", [0, 1, 2])
-def test_each_line_is_once_on_other_mirrors_when_its_compaction_was_killed(one, two, commits, monkeypatch):
-    monkeypatch.setattr(changes, "MOST", 2)
-    for run in (FIRST, SECOND):
-        harvest(one, 5, run=run, text=run)
-        folder(one).append("errors.jsonl", {"run": run, "kind": "http"})
-    with one.own("hdx"):
-        pass
-    two.refresh()
-    before, left, append = lines_of(two), iter([True] * commits), Log.append
-    owner = one.own("hdx")
-    for number in range(5):
-        folder(one).write(f"id{number:05d}", "changed", run=SECOND)
-    for file in lines.FILES:
-        lines.compact(one.folder / "hdx", file)
-    with monkeypatch.context() as patched:
-        patched.setattr(Log, "append", lambda log, commit: append(log, commit) if next(left, None) else sys.exit())
-        with pytest.raises(SystemExit):
-            owner.store(is_end=True)
-    owner.close()
-    two.refresh()
-    assert lines_of(two)[: len(before)] == before
-    with one.own("hdx"):
-        pass
-    two.refresh()
-    assert contents(two.folder) == contents(one.folder)
-    assert lines_of(two) == lines_of(one)
-    assert len(lines_of(two)) == len(before) + 5
-
-
-def test_the_progress_counts_documents_and_compressed_parts(one, two):
+def test_the_progress_counts_documents_and_files(one, two):
     harvest(one, 3)
-    harvest(one, 2, run=SECOND, text="new")
     two.refresh()
-    before, told = contents(two.folder).keys(), []
-    folder(one).write("more", run=THIRD)
-    lines.compact(one.folder / "hdx", "manifest.jsonl")
+    told: list[int] = []
     one.tell = told.append
     with one.own("hdx"):
-        pass
-    two.refresh()
-    new = contents(two.folder).keys() - before
-    assert {Path(name).suffix for name in new} == {".json", ".zst"}
-    assert sum(told) == len(new)
+        folder(one).write("more", run=THIRD)
+        folder(one).report(THIRD)
+    assert sum(told) == 2
 
 
 def test_a_compaction_that_was_killed_before_the_lines_went_is_finished(one, two, monkeypatch):
@@ -960,12 +1013,12 @@ def test_a_compaction_that_was_killed_before_the_lines_went_is_finished(one, two
     harvest(one, 2, run=SECOND, text="new")
     two.refresh()
     before = lines_of(two)
-    owner = one.own("hdx")
+    taken = one.own("hdx")
     with monkeypatch.context() as patched:
         patched.setattr(lines, "_cut", lambda *_: sys.exit())
         with pytest.raises(SystemExit):
             lines.compact(one.folder / "hdx", "manifest.jsonl")
-    owner.close()
+    taken.close()
     with one.own("hdx"):
         pass
     two.refresh()
@@ -981,204 +1034,138 @@ def lines_of(mirror: Mirror) -> list[bytes]:
 # What can be wrong
 
 
-def replaced(store: MemoryStore, below: str, body: bytes) -> str:
-    """Damage the last object below a folder."""
-    name = names(store, below)[-1]
-    obstore.put(store, name, body)
-    return name
+def by_hand(store: Path, found: list[rows.Row], number: int | None = None) -> None:
+    """Commit a batch as somebody would who may write into the store."""
+    here = table(store)
+    number = number or (here.transaction_version("hdx") or 0) + 1
+    batch = rows.as_table("hdx", number, "evil", [*found, rows.of_run({"status": "ended", "node": "evil"})])
+    commit = CommitProperties(app_transactions=[Transaction("hdx", number)])
+    write_deltalake(here, batch, mode="append", schema_mode="merge", commit_properties=commit)
 
 
-@pytest.mark.parametrize("below", ["packs", "segments", "files"])
-def test_a_damaged_object(one, two, store, below):
-    harvest(one, 2)
-    name = replaced(store, f"sources/hdx/{below}", b"damaged")
-    with pytest.raises(StoreError, match=rf"^{ADDRESS}/{name} is damaged \(its content is not that in the log\)\.$"):
-        two.refresh()
-
-
-@pytest.mark.parametrize("below", ["packs", "segments", "files"])
-def test_a_missing_object(one, two, store, below):
-    harvest(one, 2)
-    name = names(store, f"sources/hdx/{below}")[-1]
-    obstore.delete(store, name)
-    with pytest.raises(StoreError, match=rf"^{ADDRESS}/{name} is missing\.$"):
-        two.refresh()
-
-
-def test_a_source_that_is_damaged_does_not_stop_the_others(one, two, store):
-    harvest(one, 2)
-    with one.own("other"):
-        folder(one, "other").write("a")
-    replaced(store, "sources/hdx/packs", b"damaged")
-    told: list[str] = []
-    assert two.refresh(lost=told.append) == ["other"]
-    assert len(told) == 1
-    assert "sources/hdx/packs" in told[0]
-
-
-def test_a_damaged_commit(one, two, store):
-    harvest(one, 2)
-    replaced(store, "sources/hdx/log", b"{")
-    with pytest.raises(StoreError, match=rf"^{ADDRESS}: commit [0-9]+ of \[hdx\] is damaged \(.+\)\.$"):
-        two.refresh()
-
-
-def test_a_missing_commit(one, two, store):
-    harvest(one, 2)
-    obstore.delete(store, names(store, "sources/hdx/log")[0])
-    with pytest.raises(StoreError, match=rf"^{ADDRESS}: the log of \[hdx\] has a gap behind commit 0\.$"):
-        two.refresh()
-
-
-def test_a_commit_of_another_history(one, two, tmp_path, store):
-    harvest(one, 2)
-    two.refresh()
-    other = MemoryStore()
-    for name in names(store):
-        obstore.put(other, name, bytes(obstore.get(store, name).bytes()))
-    for here, text in ((store, "a"), (other, "b")):
-        harvest(mirror(tmp_path / text, here), 2, text=text, run=SECOND)
-    last = names(other, "sources/hdx/log")[-1]
-    obstore.put(store, last, bytes(obstore.get(other, last).bytes()))
-    with pytest.raises(StoreError, match=r"commit [0-9]+ of \[hdx\] does not follow on the others\.$"):
-        two.refresh()
+def document(file: str, body: bytes, offset: int, **changed: Any) -> rows.Row:
+    sha256 = hashlib.sha256(body).hexdigest()
+    line = {"kind": "dataset", "dataset_id": "x", "metadata_file": file, "sha256": sha256, "bytes": len(body)}
+    made = rows.of_line("manifest.jsonl", offset, json.dumps(line | {"run": FIRST, "status": "new"}).encode() + b"\n")
+    return made._replace(**{"content": body, **changed})
 
 
 OUTSIDE = ("../../outside.json", "datasets/../../../outside.json", "/tmp/outside.json", "index.sqlite", ".lock")
 
 
 @pytest.mark.parametrize("file", OUTSIDE)
-def test_a_pack_that_names_a_file_outside(one, two, store, file):
-    with one.own("hdx") as owner:
-        body = packed([Row("dataset", "x", None, file, inside_sha(b"x"), b"x")])
-        obstore.put(store, "sources/hdx/packs/evil.parquet", body)
-        part = {"name": "packs/evil.parquet", "bytes": len(body), "sha256": inside_sha(body), "files": 1}
-        commit_by_hand(store, owner, packs=[part])
-    with pytest.raises(StoreError, match="is not a valid path in a source's folder"):
-        two.refresh()
-    assert contents(two.folder) == {}
-
-
-@pytest.mark.parametrize("field", ["removed", "files", "lines"])
-@pytest.mark.parametrize("file", OUTSIDE)
-def test_a_commit_that_names_a_file_outside(one, two, store, field, file):
-    part = {"name": "files/x", "bytes": 1, "sha256": inside_sha(b"x")}
-    value = {"removed": [file], "files": {file: part}, "lines": {file: {"bytes": 0, "generation": 1}}}[field]
-    with one.own("hdx") as owner:
-        commit_by_hand(store, owner, **{field: value})
+@pytest.mark.parametrize("part", ["document", "file", "gone"])
+def test_a_row_that_names_a_file_outside(one, two, store, file, part):
+    harvest(one, 1)
+    end = (one.folder / "hdx" / "manifest.jsonl").stat().st_size
+    row = document(file, b"x", end) if part == "document" else rows.of_file(file, b"x", 0)._replace(part=part)
     two.folder.mkdir()
     (two.folder / "index.sqlite").write_bytes(b"mine")
-    with pytest.raises(StoreError, match="is damaged \\(it names"):
+    by_hand(store, [row])
+    with pytest.raises(
+        StoreError, match=r"^\[hdx\] is damaged in file:.+ is not a valid path in a source's folder\)\.$"
+    ):
         two.refresh()
     assert (two.folder / "index.sqlite").read_bytes() == b"mine"
 
 
-@pytest.mark.parametrize("name", ["../x", "packs/../../x", "packs//x", "elsewhere/x"])
-def test_a_commit_that_names_an_object_outside(one, two, store, name):
-    with one.own("hdx") as owner:
-        commit_by_hand(store, owner, packs=[{"name": name, "bytes": 1, "sha256": inside_sha(b"x"), "files": 1}])
-    with pytest.raises(StoreError, match=r"commit [0-9]+ of \[hdx\] is damaged"):
-        two.refresh()
-
-
-def inside_sha(body: bytes) -> str:
-    import hashlib  # noqa: PLC0415
-
-    return hashlib.sha256(body).hexdigest()
-
-
-def commit_by_hand(store: MemoryStore, owner, **fields) -> None:
-    """Put a commit as somebody would who may write into the bucket, in the place of the owner's next one."""
-    state = owner.state
-    commit = {"source": "hdx", "number": state.head + 1, "previous": state.fact("sha256"), "fence": owner.lease.fence}
-    commit |= {"writer": "evil", "node": "evil", "time": "now", "kind": "stored", **fields}
-    obstore.put(store, f"sources/hdx/log/{state.head + 1:010d}.json", json.dumps(commit).encode())
-
-
-def test_lines_that_unpack_to_more_than_they_say(one, two, store):
-    with one.own("hdx") as owner:
-        segment = Shelf(one.objects, "hdx").put_segment("manifest.jsonl", 0, b"x" * 10_000_000)
-        growth = {"bytes": 10, "generation": 1, "segments": [{**plain(segment), "offset": 0, "length": 10}]}
-        commit_by_hand(store, owner, lines={"manifest.jsonl": growth})
-    with pytest.raises(StoreError, match="is damaged \\(its length is not that in the log\\)"):
-        two.refresh()
-
-
-def plain(part) -> dict:
-    return {name: getattr(part, name) for name in ("name", "bytes", "sha256")}
-
-
-def test_a_pack_that_is_too_large(one, two, store, monkeypatch):
-    harvest(one, 3)
-    monkeypatch.setattr(packs, "LARGEST", 100)
-    with pytest.raises(StoreError, match="is damaged \\(it is too large\\)"):
-        two.refresh()
-
-
-def test_a_pack_that_unpacks_to_too_much(one, two, store, monkeypatch):
-    monkeypatch.setattr(packs, "_UNPACKED", 1024 * 1024)
-    with one.own("hdx") as owner:
-        content = bytes(1024 * 1024)
-        body = packed([Row("dataset", "x", None, "datasets/x.json", inside_sha(content), content)])
-        assert len(body) < 5000
-        obstore.put(store, "sources/hdx/packs/evil.parquet", body)
-        part = {"name": "packs/evil.parquet", "bytes": len(body), "sha256": inside_sha(body), "files": 1}
-        commit_by_hand(store, owner, packs=[part])
-    with pytest.raises(StoreError, match=r"packs/evil\.parquet is damaged \(it is too large\)$"):
-        two.refresh()
-
-
-@pytest.mark.slow
-def test_a_pack_whose_rows_share_a_large_content():
-    content = bytes(1024 * 1024)
-    rows = [["dataset"], ["x"], [None], ["datasets/x.json"], [inside_sha(content)], [len(content)], [content]]
-    output = pa.BufferOutputStream()
-    pq.write_table(pa.table([column * 400 for column in rows], schema=packs._schema()), output, compression="zstd")
-    with pytest.raises(StoreError, match=r"^The pack here is damaged \(it is too large\)$"):
-        list(unpacked(bytes(output.getvalue()), "here"))
-
-
-@pytest.mark.parametrize("name", ["file", "sha256", "bytes", "content"])
-def test_a_pack_with_a_null(name):
-    content = b"x"
-    row = {"kind": "dataset", "dataset_id": "x", "resource_id": None, "file": "datasets/x.json"}
-    row |= {"sha256": inside_sha(content), "bytes": 1, "content": content, name: None}
-    output = pa.BufferOutputStream()
-    pq.write_table(pa.Table.from_pylist([row], schema=packs._schema()), output, use_dictionary=False)
-    with pytest.raises(StoreError, match=r"^The pack here is damaged \(.+\)$"):
-        list(unpacked(bytes(output.getvalue()), "here"))
-
-
-def test_a_pack_whose_names_are_no_text():
-    body = packed([Row("dataset", "x" * 10, None, "datasets/x.json", inside_sha(b"x"), b"x")])
-    names = pa.array([b"\xff\xfe"], pa.binary()).view(pa.string())
-    rows = {"kind": names, "dataset_id": ["x"], "resource_id": [None], "file": ["datasets/x.json"]}
-    rows |= {"sha256": [inside_sha(b"x")], "bytes": [1], "content": [b"x"]}
-    output = pa.BufferOutputStream()
-    pq.write_table(pa.table(rows, schema=packs._schema()), output, use_dictionary=False)
-    assert list(unpacked(body, "here"))
-    with pytest.raises(StoreError, match=r"^The pack here is damaged \(.+\)$"):
-        list(unpacked(bytes(output.getvalue()), "here"))
-
-
-@pytest.mark.parametrize("body", [b"", b"PAR1", b"x" * 1000, packed([Row(None, None, None, "runs/x", "0" * 64, b"")])])
-def test_a_pack_that_is_none(body):
-    with pytest.raises(StoreError, match=r"^The pack here is damaged \(.+\)$"):
-        list(unpacked(body, "here"))
-
-
-def test_a_parquet_file_of_others():
-    output = pa.BufferOutputStream()
-    pq.write_table(pa.table({"a": [1]}), output)
-    with pytest.raises(StoreError, match="its columns are others"):
-        list(unpacked(bytes(output.getvalue()), "here"))
-
-
-def test_a_damaged_lease(one, store):
+def test_a_document_that_is_not_what_its_hash_says(one, two, store):
     harvest(one, 1)
-    obstore.put(store, "leases/hdx.json", b"{")
-    with pytest.raises(StoreError, match=rf"^{ADDRESS}/leases/hdx.json is damaged \(.+\): remove it\.$"):
-        one.own("hdx")
+    end = (one.folder / "hdx" / "manifest.jsonl").stat().st_size
+    by_hand(store, [document("datasets/x.json", b"x", end, content=b"y")])
+    with pytest.raises(StoreError, match=r"^\[hdx\] is damaged .+'datasets/x.json' is not what its hash says\)\.$"):
+        two.refresh()
+
+
+def test_lines_that_are_missing(one, two, store):
+    harvest(one, 1)
+    by_hand(store, [document("datasets/x.json", b"x", 10_000)])
+    with pytest.raises(StoreError, match=r"^\[hdx\] is damaged .+lines of manifest.jsonl are missing\)\.$"):
+        two.refresh()
+
+
+def test_rows_without_what_they_need_are_lines_alone(one, two, store):
+    harvest(one, 1)
+    two.refresh()
+    end = (one.folder / "hdx" / "manifest.jsonl").stat().st_size
+    made = rows.of_line("manifest.jsonl", end, b'{"dataset_id": 7, "sha256": [1], "bytes": "x"}\n')
+    by_hand(store, [made])
+    two.refresh()
+    assert (two.folder / "hdx" / "manifest.jsonl").read_bytes().endswith(b'"bytes": "x"}\n')
+
+
+@pytest.mark.parametrize("what", ["log", "parquet", "commit"])
+def test_a_source_that_is_damaged_does_not_stop_the_others(one, two, store, what):
+    harvest(one, 2)
+    with one.own("other"):
+        folder(one, "other").write("a")
+    if what == "parquet":
+        next((store / "hdx").glob("*.parquet")).write_bytes(b"damaged")
+    elif what == "log":
+        next((store / "hdx" / "_delta_log").glob("*.json")).write_bytes(b"{")
+    else:
+        for path in (store / "hdx").glob("*.parquet"):
+            path.unlink()
+    told: list[str] = []
+    assert two.refresh(lost=told.append) == ["other"]
+    (sentence,) = told
+    assert sentence.startswith(("[hdx] is damaged in file:", "file:"))
+    assert "\n" not in sentence
+    assert "\x1b" not in sentence
+
+
+def test_a_table_of_another_history(one, two, tmp_path, store):
+    harvest(one, 2)
+    two.refresh()
+    shutil.rmtree(store / "hdx")
+    three = mirror(tmp_path / "three", store)
+    for run in (FIRST, SECOND, THIRD):
+        harvest(three, 2, run=run, text=f"other {run}")
+    two.refresh()
+    assert contents(two.folder) == contents(three.folder)
+
+
+def test_a_table_that_is_gone_is_made_again_by_who_has_the_folder(one, two, store):
+    harvest(one, 2)
+    shutil.rmtree(store / "hdx")
+    before = contents(one.folder)
+    with one.own("hdx"):
+        pass
+    two.refresh()
+    assert contents(two.folder) == contents(one.folder) == before
+
+
+def test_a_column_that_a_newer_version_has(one, two, store):
+    """An older and a newer program beside each other: both go on."""
+    harvest(one, 1)
+    newer = pa.table(
+        {
+            "source": ["hdx"],
+            "part": ["run"],
+            "batch": [2],
+            "token": ["t"],
+            "taste": ["sweet"],
+            "line": ['{"status": "ended"}'],
+        }
+    )
+    commit = CommitProperties(app_transactions=[Transaction("hdx", 2)])
+    write_deltalake(table(store), newer, mode="append", schema_mode="merge", commit_properties=commit)
+    one.refresh()
+    with one.own("hdx"):
+        folder(one).write("b", run=SECOND)
+    two.refresh()
+    assert contents(two.folder) == contents(one.folder)
+    assert "taste" in table(store).to_pyarrow_table().column_names
+
+
+def test_a_column_that_an_older_version_has_not(one, two, store, monkeypatch):
+    older = pa.schema([field for field in rows.schema() if field.name != "fields"])
+    real = rows.as_table
+    with monkeypatch.context() as patched:
+        patched.setattr("crawlers.fleet.store.table.as_table", lambda *words: real(*words).select(older.names))
+        harvest(one, 1)
+    two.refresh()
+    assert contents(two.folder) == contents(one.folder)
 
 
 NO_SOURCES = ("été", "a b", "o'brien", "x" * 101, "index.sqlite.d", ".hidden", "../x")
@@ -1186,46 +1173,56 @@ NO_SOURCES = ("été", "a b", "o'brien", "x" * 101, "index.sqlite.d", ".hidden",
 
 @pytest.mark.parametrize("source", NO_SOURCES)
 def test_a_source_that_no_reader_would_find(one, store, source):
-    before = names(store)
+    before = sorted(store.rglob("*"))
     with pytest.raises(OutputError, match=r" can't be stored: the name of a source has at most 100 letters"):
         one.own(source)
-    assert names(store) == before
+    assert sorted(store.rglob("*")) == before
 
 
-def test_objects_that_are_no_leases_are_no_sources(one, two, store):
+def test_folders_that_are_no_tables_are_no_sources(one, two, store):
     harvest(one, 1)
-    for name in ("leases/.hidden.json", "leases/notes.txt", "leases/index.sqlite.json"):
-        obstore.put(store, name, b"mine")
-    assert list(two.sources()) == ["hdx"]
+    for name in (".hidden/x", "index.sqlite/x", "a b/x"):
+        (store / name).parent.mkdir()
+        (store / name).write_text("mine")
+    (store / "empty").mkdir()
+    assert two.refresh() == ["hdx"]
+
+
+OF_BEFORE = "`scrapy pull` it into a folder with commit "
 
 
 @pytest.mark.parametrize(
     ("body", "told"),
     [
-        (b'{"schema": 2}', "is of schema 2, and this version knows 1: install a newer one."),
-        (b'{"schema": 0}', "is of schema 0, older than 1: pull it by the version that wrote it."),
-        (b"{", "is of schema None, older than 1: pull it by the version that wrote it."),
+        (b'{"schema": 3}', "is of schema 3, and this version knows 2: install a newer one."),
+        (b'{"schema": 1}', f"is of schema 1, and this version knows 2: {OF_BEFORE}"),
+        (b"{", f"is of schema None, and this version knows 2: {OF_BEFORE}"),
     ],
 )
 def test_another_schema(tmp_path, store, body, told):
-    obstore.put(store, "catalogue-crawlers.json", body)
-    here = Mirror(Objects(store, ADDRESS), tmp_path / "here")
+    store.mkdir()
+    (store / "catalogue-crawlers.json").write_bytes(body)
+    here = Mirror(Store.local(store, store.as_uri()), tmp_path / "here")
     with pytest.raises(StoreError) as raised:
         here.check(creates=True)
-    assert str(raised.value) == f"{ADDRESS} {told}"
-    assert names(store) == ["catalogue-crawlers.json"]
+    assert str(raised.value).startswith(f"{store.as_uri()} {told}")
+    assert [path.name for path in store.iterdir()] == ["catalogue-crawlers.json"]
     assert not (tmp_path / "here").exists()
 
 
-def test_a_prefix_that_others_use(tmp_path, store):
-    obstore.put(store, "photos/cat.jpg", b"x")
+def in_memory(objects: Any = None) -> Store:
+    return Store(objects or MemoryStore(), ADDRESS)
+
+
+def test_a_prefix_that_others_use(tmp_path):
+    objects = MemoryStore()
+    obstore.put(objects, "photos/cat.jpg", b"x")
     with pytest.raises(StoreError, match=r"^s3://bucket/prefix is not empty \('photos/cat.jpg'\) and no store: name"):
-        Mirror(Objects(store, ADDRESS), tmp_path).check(creates=True)
-    assert names(store) == ["photos/cat.jpg"]
+        Mirror(in_memory(objects), tmp_path).check(creates=True)
 
 
 @pytest.mark.parametrize("ignored", ["create", "e_tag"])
-def test_a_server_that_ignores_conditions(tmp_path, store, monkeypatch, ignored):
+def test_a_server_that_ignores_conditions(tmp_path, monkeypatch, ignored):
     put = obstore.put
 
     def lenient(*words, mode="overwrite", **options):
@@ -1233,13 +1230,12 @@ def test_a_server_that_ignores_conditions(tmp_path, store, monkeypatch, ignored)
 
     monkeypatch.setattr(obstore, "put", lenient)
     with pytest.raises(StoreError, match=r"is on a server that ignores If-None-Match and If-Match: several nodes"):
-        Mirror(Objects(store, ADDRESS), tmp_path).check(creates=True)
+        Mirror(in_memory(), tmp_path).check(creates=True)
 
 
-def test_a_store_that_is_empty(tmp_path, store):
+def test_a_store_that_is_empty(tmp_path):
     with pytest.raises(StoreError, match="is empty: crawl a source first, or `scrapy push` a folder"):
-        Mirror(Objects(store, ADDRESS), tmp_path).check(creates=False)
-    assert names(store) == []
+        Mirror(in_memory(), tmp_path).check(creates=False)
 
 
 def test_a_full_disk_leaves_what_was_there(one, two, monkeypatch):
@@ -1283,66 +1279,93 @@ def test_what_is_in_the_place_of_a_folder_or_a_file(one, two, tmp_path, place, o
 # A plain folder
 
 
+def copied(tmp_path: Path, store: Path, name: str = "copy") -> Mirror:
+    return mirror(tmp_path / name, store, keeps=True)
+
+
 def test_a_copy_is_a_plain_folder(one, tmp_path, store):
     harvest(one, 3)
-    copy = mirror(tmp_path / "copy", store)
-    with one.own("hdx") as owner:
-        owner.lease.renew(owner.state.head, {"run": FIRST})
-        pull(copy, "hdx")
+    copy = copied(tmp_path, store)
+    with one.own("hdx"):
+        copy.pull("hdx")
     assert contents(copy.folder) == contents(one.folder)
 
 
 def test_a_copy_that_was_crawled_is_not_pulled_again(one, tmp_path, store):
     harvest(one, 3)
-    copy = mirror(tmp_path / "copy", store)
-    pull(copy, "hdx")
+    copy = copied(tmp_path, store)
+    copy.pull("hdx")
     folder(copy).write("mine")
     before = contents(copy.folder)
-    with pytest.raises(OutputError, match=r"copy/hdx was changed since it was pulled: name another folder\.$"):
-        pull(copy, "hdx")
+    sentence = r"copy/hdx was changed since it was pulled, or pushed: name another folder\.$"
+    with pytest.raises(OutputError, match=sentence):
+        copy.pull("hdx")
+    harvest(one, 3, run=SECOND, text="new")
+    with pytest.raises(OutputError, match=sentence):
+        copy.pull("hdx")
     assert contents(copy.folder) == before
 
 
 def test_a_folder_that_was_crawled_after_half_a_pull_keeps_its_documents(one, tmp_path, store, monkeypatch):
     harvest(one, 3)
-    copy = mirror(tmp_path / "copy", store)
-    pull(copy, "hdx")
+    copy = copied(tmp_path, store)
+    copy.pull("hdx")
     harvest(one, 3, run=SECOND, text="new")
     with monkeypatch.context() as patched:
-        patched.setattr(Log, "numbers", _unreachable)
-        with pytest.raises(StoreUnreachableError):
-            pull(copy, "hdx")
+        patched.setattr(Followed, "_append", lambda *_: sys.exit())
+        with pytest.raises(SystemExit):
+            copy.pull("hdx")
     folder(copy).write("mine", run=THIRD)
-    lines = (copy.folder / "hdx" / "manifest.jsonl").read_bytes()
-    with pytest.raises(OutputError, match=r"copy/hdx was changed since it was pulled: name another folder\.$"):
-        pull(copy, "hdx")
+    manifest = (copy.folder / "hdx" / "manifest.jsonl").read_bytes()
+    with pytest.raises(OutputError, match=r"copy/hdx was changed since it was pulled, or pushed: name another folder"):
+        copy.pull("hdx")
     assert (copy.folder / "hdx" / "datasets" / "mine.json").exists()
-    assert (copy.folder / "hdx" / "manifest.jsonl").read_bytes() == lines
+    assert (copy.folder / "hdx" / "manifest.jsonl").read_bytes() == manifest
 
 
-def _unreachable(*_: object) -> None:
-    raise StoreUnreachableError("It gives no answer.")
+@pytest.mark.parametrize("where", ["document", "append"])
+def test_a_first_pull_that_was_killed_goes_on(one, tmp_path, store, monkeypatch, where):
+    harvest(one, 3)
+    copy, done = copied(tmp_path, store), []
+    place, name = {"document": (inside.Writer, "write"), "append": (Followed, "_append")}[where]
+    real = getattr(place, name)
+
+    def dying(*words: Any) -> Any:
+        done.append(1)
+        return sys.exit() if len(done) == 2 else real(*words)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(place, name, dying)
+        with pytest.raises(SystemExit):
+            copy.pull("hdx")
+    copy.pull("hdx")
+    assert contents(copy.folder) == contents(one.folder)
 
 
-def test_a_copy_of_a_folder_that_was_pushed_is_another_one(one, tmp_path, store):
-    harvest(one, 1, text="old")
-    shutil.copytree(one.folder, tmp_path / "copy")
-    copy = mirror(tmp_path / "copy", store)
-    folder(one).write("mine", run=SECOND)
+def test_a_copy_of_a_folder_that_was_pushed_is_another_one(tmp_path, store):
+    pushed = copied(tmp_path, store, "pushed")
+    harvest(pushed, 1, text="old")
+    shutil.copytree(pushed.folder, tmp_path / "copy")
+    copy = copied(tmp_path, store)
+    folder(pushed).write("mine", run=SECOND)
     folder(copy).write("theirs", run=SECOND)
-    assert may_push(copy, "hdx")
+    assert copy.may_push("hdx")
     with copy.own("hdx"):
         pass
-    assert not may_push(one, "hdx")
+    assert not pushed.may_push("hdx")
+    before = contents(pushed.folder)
+    with pytest.raises(OutputError, match="was changed since it was pulled, or pushed"):
+        pushed.own("hdx")
+    assert contents(pushed.folder) == before
 
 
 def test_a_folder_that_was_pushed_is_followed_until_others_store(one, two):
-    assert may_push(one, "hdx")
+    assert one.may_push("hdx")
     harvest(one, 2)
-    assert may_push(one, "hdx")
+    assert one.may_push("hdx")
     two.refresh()
     harvest(two, 2, run=SECOND, text="new")
-    assert not may_push(one, "hdx")
+    assert not one.may_push("hdx")
 
 
 # Settings
@@ -1374,12 +1397,27 @@ def test_an_address_in_capitals(tmp_path, address):
     assert settings["OUTPUT_STORE"] == "s3://bucket/a/b"
 
 
-@pytest.mark.parametrize("address", ["gs://bucket/x", "az://x", "file:///x", "https://user:password@host/x"])
+@pytest.mark.parametrize("address", ["gs://bucket/x", "az://x", "https://user:password@host/x"])
 def test_an_address_of_another_kind(address):
     settings = BaseSettings({"OUTPUT_DIR": address, "OUTPUT_STORE": ""})
     with pytest.raises(OutputError) as raised:
         resolve(settings)
     assert str(raised.value) == "OUTPUT_DIR must be a folder or s3://bucket/prefix."
+
+
+@pytest.mark.parametrize("address", ["file://host/x", "file:///", "file:x", "file:///a/../b"])
+def test_a_folder_that_is_no_store(address):
+    settings = BaseSettings({"OUTPUT_DIR": address, "OUTPUT_STORE": ""})
+    with pytest.raises(OutputError) as raised:
+        resolve(settings)
+    assert str(raised.value) == "OUTPUT_DIR is no file:///folder: the folder's whole path follows three slashes."
+
+
+def test_a_folder_that_is_a_store(tmp_path):
+    settings = BaseSettings({"OUTPUT_MIRROR": str(tmp_path), "OUTPUT_STORE": "", "OUTPUT_DIR": "FILE:///a%20b/c/"})
+    resolve(settings)
+    assert settings["OUTPUT_STORE"] == "file:///a%20b/c"
+    assert settings["OUTPUT_DIR"] == str(tmp_path / folder_name("file:///a%20b/c"))
 
 
 @pytest.mark.parametrize("seconds", ["0.5", "4000", "abc", "nan", ""])
@@ -1446,8 +1484,11 @@ def test_an_empty_variable_is_none(tmp_path):
 
 
 def test_packages_that_are_not_installed(tmp_path, monkeypatch):
-    monkeypatch.setattr("crawlers.s3.address.find_spec", lambda _: None)
-    with pytest.raises(OutputError, match=r"^OUTPUT_DIR is in S3, which needs obstore and pyarrow: pip install 'cata"):
+    for name in [name for name in sys.modules if name.startswith("crawlers.fleet.store")]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "deltalake", None)
+    sentence = r"^OUTPUT_DIR needs deltalake, of the extra fleet: pip install 'catalogue-crawlers\[fleet\]'\.$"
+    with pytest.raises(ExtraError, match=sentence):
         location.opened(ADDRESS, tmp_path)
 
 
@@ -1461,16 +1502,16 @@ def test_a_harvest_gives_its_crawls_the_store():
     assert "OUTPUT_STORE" not in plain.settings
 
 
-def test_a_request_is_repeated_until_patience_ends(store):
-    objects = Objects(store, ADDRESS)
-    objects.patience, told, asked = 0.6, [], []
-    objects.tell = told.append
+def test_a_request_is_repeated_until_patience_ends():
+    here = in_memory()
+    here.patience, told, asked = 0.6, [], []
+    here.tell = told.append
 
     def ask() -> None:
         asked.append(1)
         raise obstore.exceptions.GenericError("Server returned non-2xx status code: 503 Service Unavailable")
 
     with pytest.raises(StoreUnreachableError, match=rf"^{ADDRESS}: the server answered 503 Service Unavailable\.$"):
-        objects._asked(ask)
+        here.asked(ask)
     assert len(asked) == 2
     assert told == [f"{ADDRESS}: the server answered 503 Service Unavailable. It is tried again for 1 seconds."]

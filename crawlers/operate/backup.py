@@ -29,8 +29,8 @@ from crawlers.s3.address import is_address
 from crawlers.safety import inside, sqlite
 from crawlers.safety.locks import is_crawled
 from crawlers.store import lines
-from crawlers.store.contract import FOLDERS, LINES
 from crawlers.store.comparison import Comparison
+from crawlers.store.contract import FOLDERS, LINES
 from crawlers.store.folder import json_object
 from crawlers.store.sources_file import tables, text
 from crawlers.store.versions import FILE as VERSIONS

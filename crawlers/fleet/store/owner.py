@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import shutil
 import socket
 import time
 from contextlib import suppress
@@ -192,13 +191,14 @@ class Owner:
                 found, is_last = self._lines()
             if is_end:
                 for some, is_last in _batches(found, self._others()):
-                    if some or self.is_open:
-                        self._put(some, is_end=is_last)
+                    if (some or self.is_open) and not self._put(some, is_end=is_last):
+                        self.store(is_end=True)  # the rest is what the folder has now
+                        return
             elif found or clock() - self.stored >= self.mirror.beat:
                 self._put(found)
 
-    def _put(self, found: list[Row], *, is_end: bool = False) -> None:
-        """Commit a batch, and note it.
+    def _put(self, found: list[Row], *, is_end: bool = False) -> bool:
+        """Commit a batch, and note it; return whether it has these rows, and not those of an earlier try.
 
         Raises:
             TakenError: another machine has committed one of that number.
@@ -216,16 +216,18 @@ class Owner:
         token = pending["token"] if pending.get("batch") == number else uuid4().hex
         state.note(pending={"batch": number, "token": token})
         begun = clock()
-        if not self.source.table.commit(number, token, batch):
+        done = self.source.table.commit(number, token, batch)
+        if done is None:
             self.stored = float("-inf")
             node = self._other(number)
             raise TakenError(
                 f"[{self.name}] was crawled by {node} meanwhile (batch {number}): nothing more is stored from here."
             )
-        self.source.note(number, token, batch)
-        self.stored, self.is_open = begun, not is_end
+        self.source.note(number, token, batch if done == "put" else self.source.table.batch(number))
+        self.stored, self.is_open = begun, not (is_end and done == "put")
         if found:
             self.mirror.tell(sum(row.content is not None for row in found))
+        return done == "put"
 
     def _other(self, number: int) -> str:
         """Return the machine that has committed a batch."""
@@ -338,7 +340,7 @@ class Owner:
         """
         self._put([Row("gone", None)], is_end=True)
         self.source.table.empty(self.source.state.batch)
-        shutil.rmtree(self.source.folder, ignore_errors=True)
+        self.source.remove_folder()
 
     def tidy(self) -> int:
         """Merge small files of the table, and remove those that nobody has needed for a week; return how many."""

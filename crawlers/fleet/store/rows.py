@@ -61,7 +61,7 @@ class Row(NamedTuple):
     line: str | None = None
     raw: bytes | None = None
     content: bytes | None = None
-    entry: Mapping[str, Any] = {}  # noqa: RUF012 -- a named tuple's default is never changed
+    entry: Mapping[str, Any] = {}
 
     @property
     def text(self) -> bytes:

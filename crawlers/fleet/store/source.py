@@ -8,19 +8,19 @@ import os
 import shutil
 import sqlite3
 import time
-from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING, Any, NamedTuple
+from contextlib import closing, contextmanager, suppress
+from typing import TYPE_CHECKING, NamedTuple
+from uuid import uuid4
 
 from crawlers.exceptions import OutputError, StoreError
 from crawlers.fleet.store.rows import FILES, PARTS, Row, check
 from crawlers.fleet.store.state import End, State, Stored, Subject
 from crawlers.fleet.store.table import Table
-from crawlers.safety import inside
-from crawlers.safety.locks import LOCK
+from crawlers.safety import inside, sqlite
 from crawlers.safety.sqlite import transaction
 from crawlers.store import lines
 from crawlers.store.comparison import OPEN_BATCH
-from crawlers.store.contract import FOLDERS, LINES, is_document, is_other, others
+from crawlers.store.contract import LINES, is_document, is_other, others
 from crawlers.store.index.known import Known
 from crawlers.store.versions import FILE as VERSIONS
 from crawlers.store.versions import Versions
@@ -101,9 +101,11 @@ class Source:
             StoreError: the store can't be read.
         """
         pending = self.state.fact("pending")
-        if pending and self.table.last() >= pending["batch"] and self.table.token(pending["batch"]) == pending["token"]:
+        if not pending or self.table.last() < pending["batch"]:
+            return  # if the batch comes later after all, the next one of its number has its token
+        if self.table.token(pending["batch"]) == pending["token"]:
             self.note(pending["batch"], pending["token"], self.table.batch(pending["batch"]))
-        elif pending:
+        else:
             self.state.note(pending=None)
 
     def catch_up(self) -> bool:
@@ -126,16 +128,20 @@ class Source:
             if not why and last <= batch:
                 return False
             try:
-                if why:
-                    raise DivergedError(why)
-                self.state.note(is_begun=True)
-                for window in self.table.after(batch):
-                    self._apply(window)
+                if not why:
+                    self._follow()
             except DivergedError as error:
-                if self.keeps:
-                    raise OutputError(self.keeps) from None
-                self._rebuild(str(error))
+                why = str(error)
+            if why and self.keeps:
+                raise OutputError(self.keeps)
+            if why:
+                self._rebuild(why)
             return last > batch
+
+    def _follow(self) -> None:
+        self.state.note(is_begun=True)
+        for window in self.table.after(self.state.batch):
+            self._apply(window)
 
     def _forget(self) -> None:
         with transaction(self.state.db):
@@ -149,7 +155,7 @@ class Source:
             return "what it had is of elsewhere" if self._has_any() and not self.state.fact("is_begun") else ""
         if not self.is_whole():
             return "it lacked lines"
-        if batch > last or (batch < last and self.table.token(batch) != self.state.fact("token")):
+        if batch > last or (batch < last and self.table.token(batch) not in (None, self.state.fact("token"))):
             return "the store has another history"
         is_behind = batch < last
         return "a crawl was killed" if is_behind and (self.folder / OPEN_BATCH).exists() else ""
@@ -226,9 +232,8 @@ class Source:
                 self.state.set_end(file, end)
             for file, stored in changed.items():
                 self._note_file(file, stored)
-            self.state.note(batch=window.last, token=window.token, run=run and run.line)
-            if is_filled or emptied >= 0:
-                self.state.note(is_filled=is_filled)
+            is_filled |= emptied < 0 and bool(self.state.fact("is_filled"))
+            self.state.note(batch=window.last, token=window.token, run=run and run.line, is_filled=is_filled)
 
     def _text(self, file: str, rows: Iterable[Row]) -> bytes:
         """Return the lines of a file, each of which follows on the one before."""
@@ -248,10 +253,7 @@ class Source:
         known = self.state.files()
         for row in files:
             if not (is_other(str(row.file)) or row.file in LINES):
-                raise StoreError(
-                    f"[{self.name}] is damaged in {self.store.address} ({str(row.file)[:300]!r} is not a valid path in a "
-                    "source's folder)."
-                )
+                raise self._outside(row)
             if row.file in LINES:
                 continue
             with suppress(FileNotFoundError):
@@ -265,7 +267,7 @@ class Source:
 
     def _beyond(self, file: str, most: int) -> bytes:
         """Return what a file has beyond what is stored, at most a byte more than is to come."""
-        end, found, size = self.state.end(file).offset, list[bytes](), 0
+        end = self.state.end(file).offset
         with suppress(OSError):
             lines.finish(self.folder, file)
         try:
@@ -332,9 +334,10 @@ class Source:
                     contents[file] = row
                 removed.discard(file)
                 found[key] = Subject(file, row.sha256 or "", row.length or 0, str(row.entry["run"] or ""))
-            with inside.Writer(self.folder, SCRATCH) as writer:
-                for file, row in contents.items():
-                    writer.write(file, row.content or b"")
+            if contents:
+                with inside.Writer(self.folder, SCRATCH) as writer:
+                    for file, row in contents.items():
+                        writer.write(file, row.content or b"")
             for file in removed:
                 inside.remove(self.folder, file)
         finally:
@@ -353,10 +356,8 @@ class Source:
 
     def _keep(self, former: Versions, key: _Key, before: Subject, row: Row, written: Row | None) -> None:
         """Keep the version that a line makes a former one."""
-        if written is not None and written.sha256 == before.sha256:
-            body = written.content
-        else:
-            body = self._on_disk(before)
+        is_new = written is not None and written.sha256 == before.sha256
+        body = written.content if written is not None and is_new else self._on_disk(before)
         known = Known(before.file, before.sha256, before.bytes, None, "new", before.run, "")
         status, run, replaced = (str(row.entry[name] or "") for name in ("status", "run", "time"))
         with suppress(ValueError):  # a time that no crawl wrote
@@ -371,11 +372,14 @@ class Source:
 
     def _check_document(self, row: Row) -> None:
         if not is_document(str(row.file)):
-            raise StoreError(
-                f"[{self.name}] is damaged in {self.store.address} ({str(row.file)[:300]!r} is not a valid path in a "
-                "source's folder)."
-            )
+            raise self._outside(row)
         self._check_content(row)
+
+    def _outside(self, row: Row) -> StoreError:
+        return StoreError(
+            f"[{self.name}] is damaged in {self.store.address} ({str(row.file)[:300]!r} is not a valid path in a "
+            "source's folder)."
+        )
 
     def _check_content(self, row: Row) -> None:
         try:
@@ -391,9 +395,18 @@ class Source:
                 self.store.tell(
                     f"[{self.name}] was removed from {self.store.address}. What this machine had is in {self._leave()}."
                 )
-            shutil.rmtree(self.folder, ignore_errors=True)
+            self.remove_folder()
         with transaction(self.state.db):
             self.state.forget()
+
+    def remove_folder(self) -> None:
+        """Remove the folder, so that a kill leaves no half of it."""
+        removed = self.places.left.with_name("removed") / uuid4().hex
+        removed.parent.mkdir(exist_ok=True)
+        with suppress(OSError):  # there is none, or it can't be moved: a mount point, say
+            self.folder.rename(removed)
+        shutil.rmtree(self.folder, ignore_errors=True)
+        shutil.rmtree(removed.parent, ignore_errors=True)  # also what a killed removal left
 
     # What this machine has stored itself
 
@@ -442,7 +455,7 @@ class Source:
         anew, path = self.places.anew, self.places.anew.with_name(f"{self.name}.sqlite")
         shutil.rmtree(anew, ignore_errors=True)
         _remove_database(path)
-        anew.mkdir(parents=True)
+        anew.parent.mkdir(exist_ok=True)
         with State(path) as state:
             built = Source(
                 self.store, self.places._replace(folder=anew, state=path), state, tell=self.tell, versions=self.versions
@@ -450,7 +463,8 @@ class Source:
             built.catch_up()
             state.db.execute("PRAGMA journal_mode = DELETE")
         left = self._leave() if self.folder.exists() else None
-        anew.rename(self.folder)
+        if anew.exists():
+            anew.rename(self.folder)
         self.state.db.close()
         _remove_database(self.places.state)
         path.rename(self.places.state)
@@ -586,8 +600,13 @@ def _begins_alike(left: Path, file: str, anew: Path) -> bool:
 
 def _has_other_versions(left: Path, anew: Path) -> bool:
     """Return whether a folder keeps versions that the new one lacks."""
+    if not (left / VERSIONS).exists():
+        return False
     try:
-        with Versions.reading(left) as before, Versions.reading(anew) as now:
-            return any(not now.has(sha256) for sha256 in before.kept())
-    except OutputError:
+        with (
+            closing(sqlite.connect_existing(left / VERSIONS, "mode=rw", patience=1)) as db,
+            Versions.reading(anew) as now,
+        ):
+            return any(not now.has(sha256) for sha256 in Versions(left, db).kept())
+    except (OutputError, sqlite3.Error):
         return True

@@ -7,7 +7,7 @@ that application came after the snapshot on which it is made, so the number is c
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
 
 import pyarrow as pa
 from deltalake import CommitProperties, DeltaTable, QueryBuilder, Transaction, WriterProperties, write_deltalake
@@ -43,6 +43,7 @@ _AT_ONCE = 2000  # offsets in a predicate
 _BATCHES = (
     "SELECT batch, count(*) AS lines, sum(bytes) AS bytes FROM rows WHERE batch > {} GROUP BY batch ORDER BY batch"
 )
+_WHOSE = "SELECT token FROM rows WHERE batch = {} LIMIT 1"
 _ORDERED = 'SELECT {} FROM rows WHERE {} ORDER BY batch, part, "offset"'
 _FORMER = """
 SELECT "offset" FROM (
@@ -119,8 +120,10 @@ class Table:
 
     # Writing
 
-    def commit(self, number: int, token: str, rows: Sequence[Row]) -> bool:
-        """Commit a batch; return whether its number was free, or had been taken by this very batch.
+    def commit(self, number: int, token: str, rows: Sequence[Row]) -> Literal["put", "there"] | None:
+        """Commit a batch; return whether it was put, or one of its token is there; ``None`` if another one is.
+
+        One that is there may have been put before, when the answer was lost; then it may have other rows.
 
         Args:
             number: one more than the last batch's.
@@ -129,7 +132,7 @@ class Table:
         found = as_table(self.source, number, token, rows)
         tries = 0
 
-        def put() -> bool:
+        def put() -> Literal["put", "there"] | None:
             nonlocal tries
             table = self._table if self._table and not tries else self._current()
             tries += 1
@@ -141,8 +144,8 @@ class Table:
                     table = self._current()
                     at = self._number(table) if table else 0
                 else:
-                    return True
-            return at >= number and self.token(number) == token
+                    return "put"
+            return "there" if at >= number and self.token(number) == token else None
 
         return self._asked(put)
 
@@ -168,7 +171,7 @@ class Table:
 
     def token(self, number: int) -> str | None:
         """Return the token of a batch; ``None`` if there is none of that number."""
-        found = self._select(f"SELECT token FROM rows WHERE batch = {number:d} LIMIT 1")
+        found = self._select(_WHOSE.format(number))
         return next((value for batch in found for value in batch.column("token").to_pylist()), None)
 
     def batch(self, number: int) -> list[Row]:
@@ -222,8 +225,12 @@ class Table:
                     return list(pa.RecordBatchReader.from_stream(found))
                 except Exception as error:
                     self._table = None
-                    if not left or "not found" not in str(error).lower() or is_answer(error):
+                    if "not found" not in str(error).lower() or "NoSuchBucket" in str(error):
                         raise
+                    if not left:
+                        raise StoreError(
+                            f"[{self.source}] is damaged in {self.store.address} (a file is missing)."
+                        ) from None
             raise AssertionError  # the last try returns or raises
 
         return self._asked(ask)
@@ -277,11 +284,11 @@ class Table:
         def told() -> T:
             try:
                 return ask()
-            except (OSError, StoreError):
+            except StoreError:
                 raise
-            except Exception as error:
+            except Exception as error:  # noqa: BLE001 -- delta-rs raises DataFusion's and Arrow's, too
                 if is_answer(error):
-                    raise OSError(str(error)) from None
+                    raise error if isinstance(error, OSError) else OSError(str(error)) from None
                 self._table = None
                 raise StoreError(f"[{self.source}] is damaged in {self.store.address} ({_first(error)}).") from None
 

@@ -11,8 +11,8 @@ from crawlers.operate.console import print_error
 from crawlers.operate.strict_command import ProjectCommand, check_sources
 
 if TYPE_CHECKING:
-    from crawlers.operate.mirrored import Counted
     from crawlers.fleet.store import Mirror
+    from crawlers.operate.mirrored import Counted
 
 DAMAGED = 3
 
