@@ -7,7 +7,6 @@ import json
 from pathlib import Path
 from typing import Any
 
- 
 
 from crawlers.store.contract import FOLDERS
 from crawlers.fleet.store import Mirror, Store

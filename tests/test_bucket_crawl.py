@@ -84,6 +84,7 @@ def _as(files: dict[str, bytes]) -> tuple[dict[str, bytes], set[str], int]:
 # One machine after the other
 
 
+@BOTH
 def test_the_pulled_folder_is_that_of_a_single_machine(node, crawl, portal, tmp_path):
     site = portal(datasets=40)
     alone = crawl("hdx", site)
@@ -133,6 +134,7 @@ def test_what_is_stored_can_be_read_while_it_is_crawled(node, portal):
     assert documents(a.stored()) == documents(contents(a.output)), "all that it had is stored"
 
 
+@BOTH
 def test_of_two_crawls_at_once_one_goes_on(node, portal):
     site = portal(datasets=300)
     a, b = node("a"), node("b")
@@ -164,6 +166,7 @@ def test_a_machine_that_died_goes_on_where_it_was(node, portal, crawl):
     assert _as(a.stored()) == _as(alone)
 
 
+@BOTH
 def test_another_machine_goes_on_from_what_is_stored(node, portal, crawl):
     site = portal(datasets=60)
     a, b = node("a"), node("b")
@@ -188,6 +191,7 @@ def test_another_machine_goes_on_from_what_is_stored(node, portal, crawl):
     assert documents(a.stored()) == documents(contents(a.output)) == documents(alone)
 
 
+@BOTH
 def test_a_machine_that_was_paused_past_its_lease_stores_nothing_more(node, portal, crawl):
     site = portal(datasets=60)
     a, b = node("a", CONTACT="first"), node("b", CONTACT="second")

@@ -296,4 +296,5 @@ class Table:
 
 
 def _first(error: Exception) -> str:
-    return str(error).strip().partition("\n")[0][:300]
+    """Return what an error is about: its first line, without what the server answered."""
+    return str(error).strip().partition("\n")[0].partition(": Object Store error")[0][:300]
