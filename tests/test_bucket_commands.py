@@ -128,6 +128,29 @@ def test_a_push_over_what_others_have_stored(output, address, tmp_path):
     assert contents(tmp_path / "pulled") == contents(output), "not even a source that the store lacks was pushed"
 
 
+@pytest.mark.parametrize("address", ["file"], indirect=True)
+@pytest.mark.parametrize(
+    ("words", "looked_at"),
+    [
+        (("history", "other", "x"), {"other"}),
+        (("jobs", "hdx"), {"hdx"}),
+        (("jobs", "show", f"hdx/{FIRST}"), {"hdx"}),
+        (("search", "--source", "other", "x"), {"other"}),
+        (("verify", "hdx", "other"), {"hdx", "other"}),
+        (("verify",), {"hdx", "other", "third"}),
+        (("history", "othr", "x"), {"hdx", "other", "third"}),
+    ],
+)
+def test_a_command_looks_at_the_sources_that_it_reads(output, address, tmp_path, words, looked_at):
+    Folder(output / "third").write("x")
+    assert scrapy("push", str(output), address).returncode == 0
+    a = Node(tmp_path, address)
+    ran = a.run(*words)
+    assert {path.stem for path in a.output.glob(".mirror/*/*.sqlite")} == looked_at
+    is_unknown = words[1:2] == ("othr",)
+    assert (ran.returncode, "There are: hdx, other, third." in ran.stderr) == (int(is_unknown), is_unknown)
+
+
 @pytest.mark.parametrize("source", ["été", "index.sqlite.d"])
 @pytest.mark.parametrize("is_named", [False, True])
 def test_a_push_of_a_source_that_no_reader_would_find(output, address, seaweed, source, is_named):

@@ -241,7 +241,7 @@ def test_a_crawl_is_paused_past_its_lease_and_the_fence_refuses_what_it_writes(f
     os.kill(pid, signal.SIGCONT)
     until(lambda: not Path(f"/proc/{pid}").exists() or _is_zombie(pid))
     assert sites["one"].requests() == asked
-    assert " was taken by " in fleet.told()
+    assert " was crawled by " in fleet.told()
     proved(fleet, {"one": sites["one"]}, tmp_path)
 
 

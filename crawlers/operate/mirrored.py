@@ -26,10 +26,14 @@ def _mirror(settings: Any, *, creates: bool = False) -> Any:
     return mirror(settings, creates=creates)
 
 
-def bring_up(settings: Any, *, damaged: Callable[[str], None] = print_error, creates: bool = False) -> None:
+def bring_up(
+    settings: Any, names: Collection[str] = (), *, damaged: Callable[[str], None] = print_error, creates: bool = False
+) -> None:
     """Bring the mirror up to date, if output is in a store.
 
     Args:
+        names: of the sources; without, or if one of them is not in the store: all, so that a message names those
+            that there are.
         damaged: called with a sentence for each source that is damaged; the others are brought up to date.
         creates: whether an empty prefix becomes a store.
 
@@ -39,7 +43,7 @@ def bring_up(settings: Any, *, damaged: Callable[[str], None] = print_error, cre
     if settings["OUTPUT_STORE"]:
         from crawlers.store import location  # noqa: PLC0415 -- few outputs are in a store
 
-        location.bring_up(settings, None, print_error, damaged=damaged, creates=creates)
+        location.bring_up(settings, None, print_error, damaged=damaged, creates=creates, known=names)
 
 
 def look_again(

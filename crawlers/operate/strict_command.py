@@ -188,6 +188,8 @@ class ProjectCommand(StrictCommand):
     default_settings: ClassVar[dict[str, Any]] = {"LOG_ENABLED": False}
     reads_output: ClassVar[bool] = True
     """Whether it reads OUTPUT_DIR, so that a mirror is brought up to date first."""
+    sources: ClassVar[slice] = slice(0)
+    """Which of its words are the sources that it reads; it reads all if none is named."""
     interrupted: str = "Stopped."
     """The sentence when Ctrl-C or SIGTERM stops it."""
     takes_empty_store: ClassVar[bool] = False
@@ -198,10 +200,15 @@ class ProjectCommand(StrictCommand):
         """Do what the command is for."""
         with reporting_errors(self):
             if self.reads_output:
-                bring_up(self.settings, damaged=self.tell_damage, creates=self.takes_empty_store)
+                named = self.named(args, opts)
+                bring_up(self.settings, named, damaged=self.tell_damage, creates=self.takes_empty_store)
             self.execute(args, opts)
         if self.is_damaged and not self.exitcode:
             self.exitcode = DAMAGED
+
+    def named(self, args: list[str], opts: argparse.Namespace) -> list[str]:
+        """Return the only sources that are read; none: all are."""
+        return args[self.sources]
 
     def tell_damage(self, sentence: object) -> None:
         """Print which source can't be read."""

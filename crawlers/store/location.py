@@ -178,6 +178,7 @@ def bring_up(
     *,
     damaged: Callable[[str], None] | None = None,
     creates: bool = False,
+    known: Collection[str] = (),
 ) -> list[str]:
     """Bring the mirror up to date, if output is in a store; return the sources that have changed.
 
@@ -186,12 +187,15 @@ def bring_up(
         lost: called with a sentence if the store gives no answer, so that the mirror may be behind.
         damaged: called with a sentence for each source that is damaged; by default ``lost``.
         creates: whether an empty prefix becomes a store.
+        known: only these of all, if the store has each of them.
 
     Raises:
         StoreError: the store can't be used, or it gives no answer and the mirror has nothing.
     """
     try:
         found = mirror(settings, creates=creates)
+        if found and known and set(known) <= set(found.sources()):
+            names = known
         return found.refresh(names, damaged or lost) if found else []
     except StoreUnreachableError as error:
         folder = Path(settings["OUTPUT_DIR"])

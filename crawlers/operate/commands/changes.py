@@ -13,6 +13,7 @@ from crawlers.records.moment import beginning, is_date, written
 
 
 class Command(ProjectCommand):
+    sources = slice(1)
     takes = "[SOURCE] [--since TIME] [--status STATUS,...] [--format FORMAT]"
     summary = "List the datasets that changed since a moment, and which of their fields"
     description = (

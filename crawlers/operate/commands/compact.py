@@ -14,6 +14,7 @@ from crawlers.operate.strict_command import ProjectCommand, check_sources
 class Command(ProjectCommand):
     """Exit code: 0 compacted, or nothing to compact; 1 not all was compacted."""
 
+    sources = slice(None)
     takes = "SOURCE ... | --all"
     summary = "Move old lines of manifests, errors and flaws into compressed files"
     description = (

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 
 class Command(ProjectCommand):
+    sources = slice(1)
     takes = "SOURCE DATASET [--from TIME] [--to TIME] [--json]"
     summary = "Show what two versions of a dataset differ in, field by field"
     description = (

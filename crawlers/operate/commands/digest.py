@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
 
 class Command(ProjectCommand):
+    sources = slice(None)
     takes = "[SOURCE ...] [--since TIME] [--dry-run]"
     summary = "Send what changed in the sources, or print it"
     description = (

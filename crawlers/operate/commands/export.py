@@ -24,6 +24,7 @@ _FOLDER = "folder"
 class Command(ProjectCommand):
     """Exit code: 0 written, 1 not written, 3 written, but some documents can't be read or some datasets are invalid."""
 
+    sources = slice(None)
     takes = (
         "--format FORMAT [-o FILE] [--validate] [--quality] [source ...] | SOURCE --at TIME --format folder -o FOLDER"
     )

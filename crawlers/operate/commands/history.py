@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 class Command(ProjectCommand):
     """Exit code: 0 shown, 1 no such source or dataset."""
 
+    sources = slice(1)
     takes = "SOURCE DATASET"
     summary = "List the versions of a dataset, and of its exports"
     description = (

@@ -66,6 +66,10 @@ class Command(ProjectCommand):
         parser.add_argument("--queue", metavar="URL", help="with the crawls that wait there (default: QUEUE)")
         parser.add_argument("--json", action="store_true", help="as JSON")
 
+    def named(self, args: list[str], opts: argparse.Namespace) -> list[str]:
+        """Return the source, or that of the run."""
+        return [word.partition("/")[0] for word in args[int(args[:1] == ["show"]) :]]
+
     def execute(self, args: list[str], opts: argparse.Namespace) -> None:
         self.output, self.jobs = self.path("OUTPUT_DIR"), self.path("JOBS_DIR")
         self.colours = sys.stdout.isatty() and not os.environ.get("NO_COLOR")

@@ -21,6 +21,7 @@ _OWN_SHAPES = "dcat-ap"
 
 
 class Command(ProjectCommand):
+    sources = slice(1)
     takes = "[SOURCE] [--by publisher] [--shapes dcat-ap|PATH ...] [--json|--csv] [-o FILE.html]"
     summary = "Show the quality of the metadata by the points of data.europa.eu, and what to mend first"
     description = (

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 class Command(ProjectCommand):
     """Exit code: 0 written, 1 not written, 3 written, and a source can't be read."""
 
+    sources = slice(None)
     takes = "[--format html|markdown] [-o FILE] [source ...]"
     summary = "Write an HTML page: sources, runs, changes, errors and the datasets' metadata"
 

@@ -46,6 +46,9 @@ class Command(ProjectCommand):
         several.add_argument("--atom", action="store_true", help="as an Atom feed")
         parser.add_argument("--withdrawn", action="store_true", help="also datasets that the portals no longer have")
 
+    def named(self, args: list[str], opts: argparse.Namespace) -> list[str]:
+        return [opts.source] if opts.source else []
+
     def execute(self, args: list[str], opts: argparse.Namespace) -> None:
         from crawlers.store.index.search import Search
 

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
 
 class Command(ProjectCommand):
+    sources = slice(1)
     takes = "SOURCE DATASET [--at TIME] [--raw]"
     summary = "Show a dataset as it is, or was at a moment"
     description = (

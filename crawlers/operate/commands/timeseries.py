@@ -13,6 +13,7 @@ from crawlers.operate.strict_command import ProjectCommand
 class Command(ProjectCommand):
     """Exit code: 0 shown or written, 1 no such source, metric or subject, or not written, 3 a source can't be read."""
 
+    sources = slice(1)
     takes = "SOURCE [--metric NAME ...] [--subject NAME ...] [--since DAY] [-o x.csv|x.parquet]"
     summary = "Show the time series of a source, or write it as CSV or Parquet"
     description = "A metric also selects its parts: --metric format selects format:CSV, format:PDF ..."

@@ -9,6 +9,7 @@ from crawlers.operate.strict_command import ProjectCommand, check_sources
 
 
 class Command(ProjectCommand):
+    sources = slice(None)
     takes = "[SOURCE ...]"
     summary = "Compare the documents on disk with the manifests"
     description = (

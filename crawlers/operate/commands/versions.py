@@ -19,6 +19,7 @@ class Command(ProjectCommand):
     """Exit code: 0 pruned, or nothing to prune; 1 not all was pruned."""
 
     verbs: Mapping[str, Verb] = {"prune": Verb("")}
+    sources = slice(1, None)
     takes = "prune [SOURCE ...] [--all] [--days N] [--dry-run]"
     summary = "Drop the bytes of versions that became former long ago"
     description = (

@@ -259,7 +259,7 @@ class Harvesting:
         nodes = [word for word in self.opts.scrapyd if _is_address(word)] or self.settings.getlist("SCRAPYD_NODES")
         crawls = Crawls(self.settings, known, self.opts.set, parallel=number(self.opts.parallel), nodes=nodes)
         wrong = self._read(names, known)
-        bring_up(self.settings, creates=True)
+        bring_up(self.settings, names, creates=True)
         refused = [Outcome(source=name, state="not started", sentence=text) for name, text in wrong.items()]
         choices = self._choices([name for name in names if name not in wrong])
         chosen = [choice.source for choice in choices if choice.is_taken]
