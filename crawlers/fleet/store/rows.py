@@ -101,7 +101,7 @@ def of_line(file: str, offset: int, text: bytes) -> Row:
         length=_number(entry.get("bytes")),
         line=line,
         raw=raw,
-        entry=entry,
+        entry=_plain(entry) if b"\\u" in body else entry,
     )
 
 
@@ -151,7 +151,8 @@ def as_table(source: str, batch: int, token: str, rows: Iterable[Row]) -> Any:
     columns |= {"source": [source] * len(found), "batch": [batch] * len(found), "token": [token] * len(found)}
     for name in _ENTRY:
         if name not in columns:
-            columns[name] = [_text(row.entry.get(name)) for row in found]
+            values = [row.entry.get(name) for row in found]
+            columns[name] = [value if isinstance(value, str) else None for value in values]
     columns["http_status"] = [_number(row.entry.get("http_status")) for row in found]
     return pa.table([pa.array(columns[field.name], field.type) for field in schema()], schema=schema())
 
@@ -177,6 +178,11 @@ def check(row: Row) -> None:
         return
     if len(row.content) > inside.LARGEST or hashlib.sha256(row.content).hexdigest() != row.sha256:
         raise StoreError(f"{str(row.file)[:300]!r} is not what its hash says")
+
+
+def _plain(entry: dict[str, Any]) -> dict[str, Any]:
+    """Return what Arrow takes of a line: no text with half of a surrogate pair."""
+    return {name: value for name, value in entry.items() if not isinstance(value, str) or lines.is_text(value)}
 
 
 def _text(value: Any) -> str | None:

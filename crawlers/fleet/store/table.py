@@ -34,8 +34,8 @@ _CONFIGURATION = {
 }
 _LEVEL = 3
 _GROUP = 1000  # rows
-_WINDOW = 16 * 1024 * 1024  # bytes of content that are read at once, if a batch has not more
-_MOST = 10_000  # rows that are read at once, if a batch has not more
+_WINDOW = 8 * 1024 * 1024  # bytes of content that are read at once, if a batch has not more
+_MOST = 4_000  # rows that are read at once, if a batch has not more
 _TARGET = 64 * 1024 * 1024  # bytes of a file that compaction makes
 _SMALL = 50  # files that are not of that size, from which on a table is compacted
 _KEPT = 7 * 24  # hours that files stay which no reader of now needs: for one who is slow
