@@ -151,7 +151,8 @@ class Table:
 
     def _append(self, table: DeltaTable | None, number: int, rows: Any) -> None:
         properties = WriterProperties(compression="ZSTD", compression_level=_LEVEL, max_row_group_size=_GROUP)
-        commit = CommitProperties(app_transactions=[Transaction(self.source, number)], max_commit_retries=_COMMITS)
+        tries = _COMMITS if table else 0  # it would make the table again, as the commit after another machine's first
+        commit = CommitProperties(app_transactions=[Transaction(self.source, number)], max_commit_retries=tries)
         if table is None:
             try:
                 write_deltalake(
