@@ -76,12 +76,7 @@ class Storing:
             here = mirror(crawler.settings, creates=True)
             assert here is not None  # noqa: S101  # there is an OUTPUT_STORE
             here.store.tell = logger.warning
-            try:
-                owner = here.own(source)
-            except TakenError:
-                with suppress(CrawlersError, OSError):
-                    here.refresh([source])  # so that it is seen here that it runs elsewhere
-                raise
+            owner = here.own(source)
         storing = cls(crawler, owner, patience=patience)
         storing.discard_job(crawler.settings["JOBDIR"])
         for name in ("spider_opened", "spider_closed"):

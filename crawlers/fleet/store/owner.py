@@ -152,6 +152,7 @@ class Owner:
                 return True
             node = str(self._told().get("node"))[:200]
             if self.source.state.batch != first:
+                self.mirror.note_running(self.source)
                 raise TakenError(f"[{self.name}] is taken by {node}: wait for it to end.")
             if not is_told:
                 self.mirror.store.tell(

@@ -244,7 +244,7 @@ class Table:
         if table is None:
             return False
         sizes = pa.table(table.get_add_actions(flatten=True)).column("size_bytes").to_pylist()
-        return sum(size < _TARGET // 2 for size in sizes) > _SMALL
+        return bool(sum(size < _TARGET // 2 for size in sizes) > _SMALL)
 
     def tidy(self) -> int:
         """Merge small files, and remove those that nobody has needed for a week; return how many were removed."""
