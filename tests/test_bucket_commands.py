@@ -506,7 +506,7 @@ def test_scrapyd_nodes_have_no_store(node):
     a = node("a")
     (a.folder / "sources.toml").write_text('[one]\nspider = "hdx"\n')
     ran = a.run("harvest", "one", "--scrapyd", "http://127.0.0.1:9")
-    sentence = "Scrapyd nodes share a folder, and OUTPUT_DIR is in S3: take --queue for several nodes.\n"
+    sentence = "Scrapyd nodes share a folder, and OUTPUT_DIR is a store: take --queue for several nodes.\n"
     assert (ran.returncode, ran.stdout, ran.stderr) == (1, "", sentence)
 
 

@@ -267,8 +267,8 @@ def test_a_server_that_fails_for_a_while(node, portal, crawl, faults):
     a = node("a")
     first = a.begin(site, **SLOW)
     until(lambda: faults.count("PUT") > 8, unless=lambda: first.poll() is not None)
-    faults.planned["PUT"] = ["503"] * 20 + ["cut", "lose"] * 10
-    faults.planned["GET"] = ["503", "lose"] * 10
+    faults.planned["PUT"] = ["503"] * 6 + ["cut", "lose"] * 4
+    faults.planned["GET"] = ["503", "lose"] * 4
     err = ended(first)
     assert first.returncode == 0, err
     assert "503 Service Unavailable" in err

@@ -20,7 +20,8 @@ class Command(ProjectCommand):
     description = (
         "All lines of manifest.jsonl, errors.jsonl and flaws.jsonl but those of the last run go into "
         "manifest-<run>.jsonl.zst, errors-<run>.jsonl.zst and flaws-<run>.jsonl.zst beside them, which everything "
-        "that reads the files reads, too."
+        "that reads the files reads, too. Of a source in a store, small files are merged there, too, and those "
+        "removed that nobody has needed for a week."
     )
 
     def add_options(self, parser: argparse.ArgumentParser) -> None:
@@ -44,7 +45,7 @@ class Command(ProjectCommand):
                 with owning(self.settings, [name]) as owners:
                     self._compact(output / name)
                     for owner in owners.values():
-                        print(f"{name}: {counted(owner.tidy(), 'object')} that nobody needs removed from the store")
+                        print(f"{name}: merged in the store, {counted(owner.tidy(), 'old file')} removed")
             except StoreUnreachableError:
                 raise
             except OutputError as error:

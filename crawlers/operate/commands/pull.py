@@ -1,4 +1,4 @@
-"""``scrapy pull``: makes a plain folder of what a store in S3 has."""
+"""``scrapy pull``: makes a plain folder of what a store has."""
 
 from __future__ import annotations
 

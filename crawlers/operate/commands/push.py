@@ -1,4 +1,4 @@
-"""``scrapy push``: stores a plain folder in S3."""
+"""``scrapy push``: stores a plain folder, for several machines."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ class Command(ProjectCommand):
             raise UsageError("name the folder of a backup.", print_help=False)
         if self.settings["OUTPUT_STORE"]:
             raise BackupError(
-                "OUTPUT_DIR is in S3: restore into a folder with -s OUTPUT_DIR=FOLDER, then scrapy push it."
+                "OUTPUT_DIR is a store: restore into a folder with -s OUTPUT_DIR=FOLDER, then scrapy push it."
             )
         places = Places.of(self.settings)
         about, count, volume = restore(Path(args[0]), places)
