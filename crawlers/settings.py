@@ -196,6 +196,7 @@ EXTENSIONS = {
     "crawlers.extensions.public_hosts.PublicHosts": 17,
     "crawlers.store.index.Index": 20,
     "crawlers.extensions.timeseries.TimeSeries": 25,
+    "crawlers.extensions.shared_hosts.SharedHosts": 27,
     "crawlers.safety.logs.RedactedLogs": 30,
     "crawlers.extensions.progress.Progress": 40,
     "crawlers.components.politeness.pace.Pace": 50,
