@@ -21,14 +21,14 @@ from procrastinate.sql import queries
 from crawlers.exceptions import HarvestError
 from crawlers.fleet import worker
 from crawlers.fleet.database import checked
-from crawlers.fleet.hosts import Hosts
+from crawlers.fleet.hosts import Hosts, reach
 from crawlers.fleet.queue import ARCHIVES, DUTIES, Queue, locks, prepare
 from crawlers.fleet.worker import NodeConnector
 from crawlers.operate.dashboard.login import Project
 from crawlers.operate.dashboard.operators import ACTIONS, Typed
 from crawlers.store.runs import runs
 from tests.archives import Archives
-from tests.conftest import ROOT, json_lines, scrapy
+from tests.conftest import ROOT, json_lines, options, scrapy
 from tests.portal.files import Files
 from tests.postgres import Postgres, postgres
 from tests.test_digest import read, words, zone
@@ -381,6 +381,7 @@ def shared(fleet: Fleet) -> Iterator[Any]:
     @asynccontextmanager
     async def crawls(*nodes: str, patience: float = 2.0) -> AsyncIterator[list[Hosts]]:
         made = [Hosts(fleet.address, node, patience) for node in nodes]
+        reach(fleet.address)
         for one in made:
             one.start()
         yield made
@@ -494,6 +495,16 @@ def test_a_queue_that_can_not_be_used(fleet, portal, postgres, command, address,
     assert ran.stderr.count("\n") == 1, ran.stderr
     assert "secret" not in ran.stderr
     assert not fleet.place.output.exists()
+
+
+def test_a_crawl_by_hand_needs_the_queue_that_is_named(tmp_path):
+    words = options(
+        tmp_path / "output", {"QUEUE": "postgresql://127.0.0.1:1/db", "QUEUE_PATIENCE": "1"}, portal="http://x"
+    )
+    ran = scrapy("crawl", "ckan", *words)
+    assert ran.returncode == 1
+    assert ran.stderr.splitlines()[-1].startswith("The queue postgresql://127.0.0.1:1/db can't be reached (Connection")
+    assert not (tmp_path / "output").exists()
 
 
 def test_the_tables_of_another_version(fleet, postgres):

@@ -10,6 +10,7 @@ from scrapy.exceptions import NotConfigured
 
 from crawlers.components.politeness.pace import Downloader
 from crawlers.exceptions import OutputError
+from crawlers.extensions.waiting import stopped_by_signals
 from crawlers.fleet import load
 from crawlers.listing.spider import hosts
 
@@ -36,8 +37,9 @@ class SharedHosts:
         Raises:
             NotConfigured: there is no queue, or hosts take no turns.
             ExtraError: what a queue needs is not installed.
-            HarvestError: QUEUE is no address.
+            HarvestError: QUEUE is no address, or the queue can't be used.
             OutputError: JOBS_DIR can't be made.
+            StoppedError: somebody stopped the crawl while it waited for the queue.
         """
         address, settings = crawler.settings["QUEUE"], crawler.settings
         spider: Any = crawler.spider
@@ -49,8 +51,10 @@ class SharedHosts:
             node = fleet.machine(jobs)
         except OSError as error:
             raise OutputError(f"{jobs} is not writable ({error.strerror}): set another -s JOBS_DIR=") from None
-        only = None if takes_turns else hosts(spider)
-        made = cls(crawler, fleet.Hosts(address, node, settings.getfloat("QUEUE_PATIENCE"), only))
+        patience, only = settings.getfloat("QUEUE_PATIENCE"), None if takes_turns else hosts(spider)
+        with stopped_by_signals():
+            fleet.reach(load("database", "QUEUE").checked(address), patience / 2)
+        made = cls(crawler, fleet.Hosts(address, node, patience, only))
         for name in ("spider_opened", "spider_closed"):
             crawler.signals.connect(getattr(made, name), signal=getattr(signals, name))
         return made

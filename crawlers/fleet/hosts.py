@@ -13,12 +13,14 @@ import socket
 import time
 from contextlib import suppress
 from datetime import timedelta
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import psycopg
 
-from crawlers.fleet.database import UTF8, checked, failure
+from crawlers.exceptions import HarvestError
+from crawlers.fleet.database import UTF8, failure
 from crawlers.safety import locks
 
 if TYPE_CHECKING:
@@ -50,18 +52,34 @@ WHERE (node = %(node)s AND host = ANY(%(hosts)s)) OR until < now() - interval '1
 """
 _TABLE_LOCK = 0x686F7374  # any number that is always the same: crawls that begin together make the table once
 _RENEWALS = 6  # in the time after which a machine loses its hosts
+_LEAST = 1.0  # seconds without a sign of life
 _PAUSE = 1.0  # seconds between two tries to get a host, or to reach the database
 _END = 5.0  # seconds for the database at the end of a crawl
 _CLOCK = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)  # which goes on while the machine sleeps
 
 
-async def make_table(connection: psycopg.AsyncConnection[Any]) -> None:
-    """Create the table of hosts where there is none: a user that may not create any can use one that is there."""
-    cursor = await connection.execute("SELECT to_regclass('catalogue_crawlers_hosts') IS NOT NULL")
-    if await cursor.fetchone() != (True,):
-        async with connection.transaction():
-            await connection.execute("SELECT pg_advisory_xact_lock(%s)", (_TABLE_LOCK,))
-            await connection.execute(_TABLE)
+def reach(address: str, seconds: float = 0.0) -> None:
+    """Check that machines can share hosts by a queue, and create its table of hosts where there is none.
+
+    Args:
+        seconds: for which a database that does not answer is waited for: it may be restarting.
+
+    Raises:
+        HarvestError: it can't be reached, or used.
+    """
+    end = time.monotonic() + seconds
+    while True:
+        try:
+            with psycopg.connect(address, connect_timeout=10, **UTF8) as connection:
+                if connection.execute("SELECT to_regclass('catalogue_crawlers_hosts')").fetchone() == (None,):
+                    connection.execute("SELECT pg_advisory_xact_lock(%s)", (_TABLE_LOCK,))
+                    connection.execute(_TABLE)
+        except psycopg.Error as error:
+            if time.monotonic() >= end or not isinstance(error, psycopg.OperationalError):
+                raise HarvestError(failure(address, error)) from None
+        else:
+            return
+        time.sleep(_PAUSE)
 
 
 def machine(jobs: Path) -> str:
@@ -98,7 +116,7 @@ class Hosts:
     """
 
     def __init__(self, address: str, node: str, patience: float, only: Iterable[str] | None = None) -> None:
-        self.address, self.node, self.patience = checked(address), node, patience
+        self.address, self.node, self.patience = address, node, max(_LEAST, patience)
         self.only = None if only is None else frozenset(map(_key, only))
         self.wanted: set[str] = set()
         self.ours: dict[str, float] = {}
@@ -180,7 +198,6 @@ class Hosts:
         interval = self.patience / _RENEWALS
         limits: dict[str, Any] = {"connect_timeout": 5, "tcp_user_timeout": max(1000, int(1000 * interval))}
         async with await psycopg.AsyncConnection.connect(self.address, autocommit=True, **limits, **UTF8) as connection:
-            await make_table(connection)
             while not self.is_over:
                 await self._settle(connection)
                 await self._wait(_PAUSE if self.wanted - self.ours.keys() else interval)
@@ -231,6 +248,7 @@ def _release(left: dict[str, Callable[[], None]]) -> None:
         left.popitem()[1]()
 
 
+@lru_cache(maxsize=4096)
 def _key(host: str) -> str:
     """Return the name of a host in the table: that of its lock file, which is short, and ASCII."""
     return locks.of_host(Path(), host).name.removesuffix(".lock")

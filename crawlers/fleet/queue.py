@@ -18,7 +18,7 @@ from procrastinate.sql import queries
 
 from crawlers.exceptions import HarvestError
 from crawlers.fleet.database import UTF8, checked, failure, shown, unreachable
-from crawlers.fleet.hosts import make_table
+from crawlers.fleet.hosts import reach
 
 CRAWLS = "catalogue-crawlers"
 """The name of the queue in the database: other applications may have theirs there."""
@@ -186,8 +186,8 @@ async def prepare(address: str, *, creates: bool = True) -> None:
             address, connect_timeout=10, autocommit=True, **UTF8
         ) as connection:
             await _check(connection, shown(address), creates=creates)
-            if creates:
-                await make_table(connection)
+        if creates:
+            await asyncio.to_thread(reach, address)
     except psycopg.Error as error:
         raise HarvestError(failure(address, error)) from None
 
