@@ -20,7 +20,7 @@ import pytest
 import yaml
 from jsonschema import Draft7Validator
 
-from crawlers.fleet.queue import checked
+from crawlers.fleet.database import checked
 from tests.conftest import ROOT
 from tests.dashboards import ask
 from tests.needed import need, needs

@@ -10,7 +10,6 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Literal
-from urllib.parse import parse_qs, urlsplit
 
 import psycopg
 from procrastinate import App, PsycopgConnector
@@ -18,6 +17,8 @@ from procrastinate.exceptions import AlreadyEnqueued, ConnectorException
 from procrastinate.sql import queries
 
 from crawlers.exceptions import HarvestError
+from crawlers.fleet.database import UTF8, checked, failure, shown, unreachable
+from crawlers.fleet.hosts import reach
 
 CRAWLS = "catalogue-crawlers"
 """The name of the queue in the database: other applications may have theirs there."""
@@ -26,41 +27,12 @@ DUTIES = "catalogue-crawlers-duties"
 CRAWL = "catalogue-crawlers:crawl"
 """The name of the task."""
 ARCHIVES = "catalogue-crawlers:archives"
-"""The lock of all archives: each asks many hosts."""
+"""What the locks of archives begin with: each asks many hosts, and takes turns at them (`crawlers.fleet.hosts`)."""
 _OPEN = ("todo", "doing")
 _PAUSE = 1.0  # seconds between two looks at jobs that are waited for
 _SKEW = 60  # seconds that the clocks of a node and of the database may differ
 _SCHEMA_LOCK = 0x63617461  # any number that is always the same: nodes that start together make the tables once
-UTF8: dict[str, Any] = {"client_encoding": "utf8"}
 _FUNCTION = re.compile(r"procrastinate_\w+_v\d+(?=\()")
-
-
-def checked(address: str) -> str:
-    """Return the address of a queue.
-
-    Raises:
-        HarvestError: it is not one, or has a password in it.
-    """
-    try:
-        parts = urlsplit(address)
-        has_password = parts.password is not None or "password" in parse_qs(parts.query)
-        is_valid = parts.scheme in ("postgresql", "postgres") and len(parts.path) > 1
-    except ValueError:
-        has_password, is_valid = False, False
-    if has_password:
-        raise HarvestError(f"{shown(address)} has a password in it, which others can read: set PGPASSWORD instead.")
-    if not is_valid:
-        raise HarvestError(f"{shown(address)!r} is not the address of a queue, such as postgresql://host/database.")
-    return address
-
-
-def shown(address: str) -> str:
-    """Return an address without its credentials.
-
-    >>> shown("postgresql://me:secret@host/catalogues?password=secret")
-    'postgresql://host/catalogues'
-    """
-    return re.sub(r"//[^/@]*@", "//", address).partition("?")[0]
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,10 +150,10 @@ async def deferred(app: App, source: str, lock: str | None, *, due: bool = False
 def locks(hosts: Mapping[str, frozenset[str]]) -> dict[str, str]:
     """Return the lock of each source: sources that share a host, also by way of others, have the same.
 
-    A job has one lock, and a source may have several hosts.
+    A job has one lock, and a source may have several hosts. One without any, an archive, has a lock of its own.
 
     Args:
-        hosts: of all sources, by their names; an archive has none.
+        hosts: of all sources, by their names.
     """
     heads: dict[str, str] = {}
 
@@ -193,7 +165,7 @@ def locks(hosts: Mapping[str, frozenset[str]]) -> dict[str, str]:
     for found in hosts.values():
         if joined := sorted(map(head, found)):
             heads.update(dict.fromkeys(joined, joined[0]))
-    return {name: f"{CRAWLS}:{head(min(found))}" if found else ARCHIVES for name, found in hosts.items()}
+    return {name: f"{CRAWLS}:{head(min(found))}" if found else f"{ARCHIVES}:{name}" for name, found in hosts.items()}
 
 
 async def _listed(app: App) -> list[Queued]:
@@ -214,19 +186,10 @@ async def prepare(address: str, *, creates: bool = True) -> None:
             address, connect_timeout=10, autocommit=True, **UTF8
         ) as connection:
             await _check(connection, shown(address), creates=creates)
-    except psycopg.OperationalError as error:
-        raise HarvestError(unreachable(address, error)) from None
+        if creates:
+            await asyncio.to_thread(reach, address)
     except psycopg.Error as error:
-        reason = str(error).strip().partition("\n")[0]
-        raise HarvestError(f"The queue {shown(address)} can't be used: {reason}.") from None
-
-
-def unreachable(address: str, error: BaseException | None) -> str:
-    """Return a sentence about a queue that does not answer."""
-    lines = [line for line in str(error or "").splitlines() if line.strip()]
-    reason = lines[0].rpartition("failed: ")[2].removeprefix("FATAL:  ").strip() if lines else "no answer"
-    advice = "check its address, and PGUSER and PGPASSWORD in the environment"
-    return f"The queue {shown(address)} can't be reached ({reason}): {advice}."
+        raise HarvestError(failure(address, error)) from None
 
 
 async def _check(connection: psycopg.AsyncConnection[Any], shown: str, *, creates: bool) -> None:

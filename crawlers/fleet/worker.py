@@ -20,7 +20,8 @@ from procrastinate.jobs import Status
 from procrastinate.sql import queries
 
 from crawlers.exceptions import CrawlersError, HarvestError
-from crawlers.fleet.queue import ARCHIVES, CRAWL, CRAWLS, DUTIES, UTF8, checked, deferred, prepare, shown
+from crawlers.fleet.database import UTF8, checked, shown
+from crawlers.fleet.queue import ARCHIVES, CRAWL, CRAWLS, DUTIES, deferred, prepare
 from crawlers.operate.console import print_error, print_lines
 from crawlers.operate.harvest.crawls import Crawls
 from crawlers.operate.harvest.harvest import FOLLOWED
@@ -158,11 +159,12 @@ class Node(Crawls):
         defers_due: bool = False,
     ) -> None:
         super().__init__(settings, known, given, parallel=parallel)
-        self.address = checked(queue)
+        self.address = self.given["QUEUE"] = checked(queue)  # where its crawls, too, find the hosts of other machines
         self.defers_due = defers_due
         self.patience = settings.getfloat("QUEUE_PATIENCE")
         self.harvests: dict[str, Harvest] = {}
-        self.processes = Processes(self.logs, lambda source: self.harvests[source].locks(source), forks=self.forks)
+        locks, modules = lambda source: self.harvests[source].locks(source), ("crawlers.fleet.hosts",)
+        self.processes = Processes(self.logs, locks, forks=self.forks, modules=modules)
 
     def work(self) -> None:
         """Crawl until it is stopped.
@@ -231,7 +233,8 @@ class Node(Crawls):
         if state in _UNENDED:
             raise Unended(state, is_stopping=self.is_stopped)
         if found.archive and state in FOLLOWED:
-            await deferred(context.app, found.archived.name, ARCHIVES)
+            name = found.archived.name
+            await deferred(context.app, name, f"{ARCHIVES}:{name}")
 
     async def _crawled(self, plan: Plan, *, due: bool) -> Outcome | None:
         """Crawl a source; return how that ended, ``None`` if it is not due any more."""

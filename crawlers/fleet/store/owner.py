@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 MOST = 1000
 """Lines of a file in a batch."""
-BYTES = 32 * 1024 * 1024
+BYTES = 4 * 1024 * 1024
 """Bytes of content from which on a batch takes no more."""
 RUNNING = "running.json"
 _LARGEST = 8 * 1024 * 1024  # bytes of running.json

@@ -8,7 +8,7 @@ from functools import cache
 from itertools import chain
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import pyarrow as pa
+from arro3.core import Array, DataType, Field, Schema, Table
 
 from crawlers.exceptions import StoreError
 from crawlers.safety import inside
@@ -125,20 +125,20 @@ def of_run(told: Mapping[str, Any]) -> Row:
 
 
 @cache
-def schema() -> Any:
+def schema() -> Schema:
     """Return the columns of a table, as Arrow has them."""
-    texts = {name: pa.string() for name in (*_OWN, *_ENTRY)}
-    numbers = {name: pa.int64() for name in ("batch", "offset", *_NUMBERS)}
+    texts = {name: DataType.string() for name in (*_OWN, *_ENTRY)}
+    numbers = {name: DataType.int64() for name in ("batch", "offset", *_NUMBERS)}
     order = (
         *("source", "part", "batch", "token", "offset", "file"),
         *(name for name in _ENTRY if name != "sha256"),
         *("http_status", "sha256", "bytes", "fields", "line", "raw", "content"),
     )
-    types = texts | numbers | {"raw": pa.binary(), "content": pa.binary()}
-    return pa.schema([(name, types[name]) for name in order])
+    types = texts | numbers | {"raw": DataType.binary(), "content": DataType.binary()}
+    return Schema([Field(name, types[name]) for name in order])
 
 
-def as_table(source: str, batch: int, token: str, rows: Iterable[Row]) -> Any:
+def as_table(source: str, batch: int, token: str, rows: Iterable[Row]) -> Table:
     """Return the rows of a batch as an Arrow table.
 
     Args:
@@ -154,7 +154,9 @@ def as_table(source: str, batch: int, token: str, rows: Iterable[Row]) -> Any:
             values = [row.entry.get(name) for row in found]
             columns[name] = [value if isinstance(value, str) else None for value in values]
     columns["http_status"] = [_number(row.entry.get("http_status")) for row in found]
-    return pa.table([pa.array(columns[field.name], field.type) for field in schema()], schema=schema())
+    order = schema()
+    arrays = [Array(columns[name], type=order.field(name).type) for name in order.names]
+    return Table.from_arrays(arrays, schema=order)
 
 
 def from_batches(batches: Iterable[Any]) -> list[Row]:

@@ -9,7 +9,6 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
 
-import pyarrow as pa
 from deltalake import CommitProperties, DeltaTable, QueryBuilder, Transaction, WriterProperties, write_deltalake
 from deltalake.exceptions import CommitFailedError, DeltaError, TableNotFoundError
 
@@ -223,7 +222,7 @@ class Table:
                     return []
                 try:
                     found = QueryBuilder().register("rows", table).execute(query)
-                    return list(pa.RecordBatchReader.from_stream(found))
+                    return list(found)
                 except Exception as error:
                     self._table = None
                     if "not found" not in str(error).lower() or "NoSuchBucket" in str(error):
@@ -243,7 +242,7 @@ class Table:
         table = self._asked(self._current)
         if table is None:
             return False
-        sizes = pa.table(table.get_add_actions(flatten=True)).column("size_bytes").to_pylist()
+        sizes = table.get_add_actions(flatten=True).column("size_bytes").to_pylist()
         return bool(sum(size < _TARGET // 2 for size in sizes) > _SMALL)
 
     def tidy(self) -> int:
