@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 import shutil
 import sys
 import time
@@ -31,6 +32,7 @@ from crawlers.store import lines, location
 from crawlers.store.location import bring_up, folder_name, resolve
 from crawlers.store.versions import Versions
 from tests.buckets import Folder, contents, documents, mirror
+from tests.conftest import ROOT
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -477,6 +479,30 @@ def test_versions_that_are_dropped_are_dropped_from_the_store(one, two, tmp_path
     two.refresh()
     assert contents(two.folder) == contents(one.folder)
     assert [body and json.loads(body)["text"] for *_, body in versions(two)] == [None, "2"]
+
+
+# Other programs
+
+
+def test_the_queries_of_the_docs(tmp_path, store):
+    """On what three machines have stored, while one of them goes on."""
+    for number, name in enumerate("abc"):
+        here = mirror(tmp_path / name, store)
+        with here.own("hdx") as taken:
+            folder(here).write(f"id{number}", "river", run=(FIRST, SECOND, THIRD)[number])
+            folder(here).write("same", f"of {name}", run=(FIRST, SECOND, THIRD)[number])
+            folder(here).append("errors.jsonl", {"run": (FIRST, SECOND, THIRD)[number], "stage": "download"})
+            taken.store()
+            if name == "c":
+                found = {}
+                page = (ROOT / "docs" / "object-store.md").read_text()
+                for code in re.findall(r"<!-- a store is asked -->\n```python\n(.*?)```", page, re.DOTALL):
+                    exec(code.replace("s3://catalogues/europe", str(store)), found)
+    assert found["licences"] == [(None, 4)]
+    newest = {row["dataset_id"]: json.loads(row["content"])["text"] for row in found["newest"].to_dicts()}
+    assert newest == {"id0": "river", "id1": "river", "id2": "river", "same": "of c"}
+    failures = [(run, "download", 1) for run in (FIRST, SECOND, THIRD)]
+    assert list(zip(*(column.to_pylist() for column in found["failures"].columns), strict=True)) == failures
 
 
 # Keeping tables small
