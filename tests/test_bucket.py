@@ -462,6 +462,28 @@ def test_former_versions_go_with_the_lines(one, two, tmp_path, store):
     assert not (four.folder / "hdx" / "versions.sqlite").exists()
 
 
+@pytest.mark.parametrize("is_damaged", [True, False])
+def test_versions_that_a_folder_lacks_are_brought_from_the_store(one, two, is_damaged):
+    folder(one).write("a", "1")
+    folder(one).write("b", "1")
+    for number, run in enumerate((SECOND, THIRD)):
+        update(one, "a", str(number + 2), run)
+    with one.own("hdx"):
+        pass
+    two.refresh()
+    assert len(versions(two)) == 2
+    file = two.folder / "hdx" / "versions.sqlite"
+    if is_damaged:
+        file.write_bytes(b"damaged" * 100)
+        with two.free("hdx") as source:
+            source.bring_lost()
+        assert [*file.parent.glob("versions.sqlite.damaged-*")]
+    else:
+        file.unlink()
+        two.refresh()
+    assert versions(two) == versions(one)
+
+
 def test_versions_that_are_dropped_are_dropped_from_the_store(one, two, tmp_path, store):
     folder(one).write("a", "1")
     for number, run in enumerate((SECOND, THIRD)):

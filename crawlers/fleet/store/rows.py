@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
 PARTS = dict(zip(LINES, ("document", "error", "flaw", "capture"), strict=True))
 """Of the files that grow, the part of a line."""
-FILES = {part: file for file, part in PARTS.items()}
-"""The reverse."""
 _ENTRY = (
     *("kind", "dataset_id", "dataset_name", "dataset_title", "resource_id", "resource_name", "resource_format"),
     *("metadata_source", "metadata_url", "metadata_modified", "status", "reason", "run", "stage", "url", "error"),

@@ -9,11 +9,11 @@ import shutil
 import sqlite3
 import time
 from contextlib import closing, contextmanager, suppress
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 from uuid import uuid4
 
 from crawlers.exceptions import OutputError, StoreError
-from crawlers.fleet.store.rows import FILES, PARTS, Row, check
+from crawlers.fleet.store.rows import PARTS, Row, check
 from crawlers.fleet.store.state import End, State, Stored, Subject
 from crawlers.fleet.store.table import Table
 from crawlers.safety import inside, sqlite
@@ -125,10 +125,8 @@ class Source:
                     self._forget()
                 return False
             why = self._obstacle(last)
-            if not why and last <= batch:
-                return False
             try:
-                if not why:
+                if not why and last > batch:
                     self._follow()
             except DivergedError as error:
                 why = str(error)
@@ -136,6 +134,9 @@ class Source:
                 raise OutputError(self.keeps)
             if why:
                 self._rebuild(why)
+            is_wanted = self.versions and not self.keeps and self.state.fact("has_former")
+            if is_wanted and not (self.folder / VERSIONS).exists():
+                self._bring_versions()
             return last > batch
 
     def _follow(self) -> None:
@@ -234,6 +235,8 @@ class Source:
                 self._note_file(file, stored)
             is_filled |= emptied < 0 and bool(self.state.fact("is_filled"))
             self.state.note(batch=window.last, token=window.token, run=run and run.line, is_filled=is_filled)
+            if any(row.part == "document" and row.entry["status"] != "new" for row in rows):
+                self.state.note(has_former=True)
 
     def _text(self, file: str, rows: Iterable[Row]) -> bytes:
         """Return the lines of a file, each of which follows on the one before."""
@@ -333,7 +336,7 @@ class Source:
                 if row.content is not None and not (before and self._is_there(before, row) and file not in contents):
                     contents[file] = row
                 removed.discard(file)
-                found[key] = Subject(file, row.sha256 or "", row.length or 0, str(row.entry["run"] or ""))
+                found[key] = _subject(row)
             if contents:
                 with inside.Writer(self.folder, SCRATCH) as writer:
                     for file, row in contents.items():
@@ -412,37 +415,31 @@ class Source:
 
     def note(self, batch: int, token: str, rows: Iterable[Row]) -> None:
         """Note a batch that this machine has stored: the folder has what it says, or newer files, which stay."""
-        state = self.state
-        texts: dict[str, list[bytes]] = {}
-        subjects: dict[_Key, Subject] = {}
-        run: Row | None = None
-        files: dict[str, Stored | None] = {}
-        is_emptied = False
+        state, of_part = self.state, dict[str, list[Row]]()
         for row in rows:
-            if row.part in FILES:
-                texts.setdefault(FILES[row.part], []).append(row.text)
-                if row.part == "document" and _is_subject(row):
-                    subjects[row.key] = Subject(
-                        str(row.file), row.sha256 or "", row.length or 0, str(row.entry["run"] or "")
-                    )
-            elif row.part == "file":
-                files[str(row.file)] = Stored(row.sha256 or "", row.length or 0, int(row.entry.get("changed") or 0))
-            elif row.part == "gone":
-                is_emptied |= row.file is None
-                files[str(row.file)] = None
-            else:
-                run = row
+            of_part.setdefault(row.part, []).append(row)
+        documents = [row for row in of_part.get("document", ()) if _is_subject(row)]
+        gone = [row.file for row in of_part.get("gone", ())]
+        facts: dict[str, Any] = {"batch": batch, "own": batch, "token": token, "pending": None}
+        facts |= {"run": row.line for row in of_part.get("run", ())}
+        if set(of_part) != {"run"}:
+            facts["is_filled"] = None not in gone
+        if any(row.entry.get("status") != "new" for row in documents):
+            facts["has_former"] = True
         with transaction(state.db):
-            if is_emptied:
+            if None in gone:
                 state.forget()
-            for file, found in texts.items():
-                state.set_end(file, _grown(state.end(file), b"".join(found)))
-            state.set_subjects(subjects.items())
-            for file, stored in files.items():
-                self._note_file(file, stored)
-            state.note(batch=batch, own=batch, token=token, run=run and run.line, pending=None)
-            if is_emptied or texts or files:
-                state.note(is_filled=not is_emptied)
+            for file, part in PARTS.items():
+                if part in of_part:
+                    text = b"".join(row.text for row in of_part[part])
+                    state.set_end(file, _grown(state.end(file), text))
+            state.set_subjects((row.key, _subject(row)) for row in documents)
+            for row in of_part.get("file", ()):
+                changed = int(row.entry.get("changed") or 0)
+                state.set_file(str(row.file), Stored(row.sha256 or "", row.length or 0, changed))
+            for file_gone in filter(None, gone):
+                state.remove_file(file_gone)
+            state.note(**facts)
 
     # Anew
 
@@ -485,6 +482,24 @@ class Source:
         self.folder.rename(left)
         return left
 
+    def _bring_versions(self) -> None:
+        """Make versions.sqlite from the table."""
+        with closing(Versions.writing(self.folder)) as kept:
+            for row, then in self.table.former():
+                if _is_subject(row) and row.content is not None:
+                    self._check_content(row)
+                    before = _subject(row)
+                    later = {"status": then.status, "run": then.run, "time": then.replaced}
+                    self._keep(kept, row.key, before, row._replace(fields=then.fields, entry=later), row)
+
+    def _mend_versions(self) -> None:
+        """Let versions.sqlite be made anew if it can't be read."""
+        try:
+            with Versions.reading(self.folder) as kept:
+                kept.size()
+        except OutputError:
+            sqlite.set_aside(self.folder / VERSIONS, keeps_others=True)
+
     def lost(self) -> list[str]:
         """Return the stored documents and files that are not in the folder."""
         files = [subject.file for subject in self.state.subjects()] + [*self.state.files()]
@@ -497,6 +512,7 @@ class Source:
             StoreError: the store can't be read, or the folder can't be written.
         """
         with written(self.folder):
+            self._mend_versions()
             self.catch_up()
             wanted = self.lost()
             found = {str(row.file): row for row in self.table.files(wanted)} if wanted else {}
@@ -533,6 +549,10 @@ def _is_subject(row: Row) -> bool:
     """Return whether a row is of a document that a crawl wrote."""
     kind, dataset_id, _ = row.key
     return bool(kind and dataset_id and row.file and row.sha256)
+
+
+def _subject(row: Row) -> Subject:
+    return Subject(str(row.file), row.sha256 or "", row.length or 0, str(row.entry.get("run") or ""))
 
 
 def _is_other(status: os.stat_result, stored: Stored) -> bool:

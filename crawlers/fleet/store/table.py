@@ -28,7 +28,7 @@ _TRIES = 5  # of a read whose files are removed meanwhile
 _COMMITS = 300  # tries of a commit among those of compactions
 _CONFIGURATION = {
     "delta.checkpointInterval": "100",
-    "delta.logRetentionDuration": "interval 30 days",
+    "delta.logRetentionDuration": "interval 7 days",
     "delta.dataSkippingStatsColumns": STATISTICS,
 }
 _LEVEL = 3
@@ -51,6 +51,26 @@ SELECT "offset" FROM (
     FROM rows WHERE part = 'document'
 ) WHERE is_kept AND replaced < '{}' ORDER BY "offset"
 """
+
+_REPLACED = """
+SELECT "offset", replaced, run, status, fields FROM (
+    SELECT "offset", lead("time") OVER later AS replaced, lead(run) OVER later AS run,
+        lead(status) OVER later AS status, lead(fields) OVER later AS fields
+    FROM rows WHERE part = 'document' AND sha256 IS NOT NULL
+    WINDOW later AS (PARTITION BY kind, dataset_id, resource_id ORDER BY "offset")
+) WHERE replaced IS NOT NULL ORDER BY "offset"
+"""
+_FEW = 200  # rows with their content
+
+
+class Replaced(NamedTuple):
+    """What made a version a former one: the next line of its document."""
+
+    offset: int
+    replaced: str
+    run: str | None
+    status: str | None
+    fields: str | None
 
 
 class Window(NamedTuple):
@@ -190,6 +210,19 @@ class Table:
             last, lines, size = batch, lines + more, size + (long or 0)
         if last > first:
             yield Window(last, self._rows(f"batch > {first:d} AND batch <= {last:d}"))
+
+    def former(self) -> Iterator[tuple[Row, Replaced]]:
+        """Yield the lines of documents that are followed by others, the oldest first, and what those say."""
+        batches = self._select(_REPLACED)
+        found = [
+            Replaced(*values)
+            for batch in batches
+            for values in zip(*(column.to_pylist() for column in batch.columns), strict=True)
+        ]
+        for begin in range(0, len(found), _FEW):
+            some = {one.offset: one for one in found[begin : begin + _FEW]}
+            rows = self._rows(f"part = 'document' AND \"offset\" IN ({', '.join(map(str, some))})")
+            yield from ((row, some[row.offset]) for row in rows)
 
     def files(self, wanted: Sequence[str], column: str = "file") -> Iterator[Row]:
         """Yield the rows with content of some files, those that came later after the others.
