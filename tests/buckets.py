@@ -7,9 +7,8 @@ import json
 from pathlib import Path
 from typing import Any
 
-
-from crawlers.store.contract import FOLDERS
 from crawlers.fleet.store import Mirror, Store
+from crawlers.store.contract import FOLDERS
 
 URL = "https://demo.ckan.org/api/3/action/package_search"
 IGNORED = (".lock", ".mirror", ".writing", ".heartbeat", "running.json")

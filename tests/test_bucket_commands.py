@@ -451,15 +451,6 @@ def test_versions_prune_prunes_the_store(output, address, tmp_path):
     assert a.run("versions", "prune", "--all", "--days", "3").stdout.count(": 0 versions dropped, 0 B\n") == 2
 
 
-def test_attach_on_one_machine_attaches_on_all(nodes):
-    a, b = nodes
-    ids = sorted(json.loads(body)["id"] for name, body in a.stored().items() if "/datasets/" in name)
-    (b.folder / "ids.csv").write_text(f"local,remote\n{ids[0]},new-id\n")
-    ran = b.run("sources", "attach", "one", str(b.folder / "ids.csv"))
-    assert ran.returncode == 0, ran.stderr
-    assert any("datasets/new-id" in name for name in a.stored())
-
-
 def test_a_command_that_changes_a_folder_waits_for_its_crawl(node, portal):
     a, b = node("a"), node("b")
     site = portal(datasets=300)
@@ -471,6 +462,31 @@ def test_a_command_that_changes_a_folder_waits_for_its_crawl(node, portal):
     assert why.startswith("[hdx] is taken by ")
     crawl.kill()
     crawl.communicate()
+
+
+@BOTH
+def test_a_harvest_that_forks_its_crawls_stores_them(node, portal):
+    """What forks has opened no table: the engine's threads are in no fork."""
+    a = node("a")
+    tables = [f'[{name}]\nspider = "hdx"\narguments = {{portal = "{portal(datasets=3).url}"}}\n' for name in "abc"]
+    (a.folder / "sources.toml").write_text("".join(tables))
+    for _ in range(2):
+        ran = a.run("harvest", "--all", "--parallel", "2")
+        assert (ran.returncode, ran.stderr) == (0, "")
+    stored = a.stored()
+    assert stored == contents(a.output)
+    assert len([file for file in stored if "/runs/" in file]) == 6
+
+
+@BOTH
+def test_attach_on_one_machine_attaches_on_all(nodes):
+    a, b = nodes
+    ids = sorted(json.loads(body)["id"] for name, body in a.stored().items() if "/datasets/" in name)
+    (b.folder / "ids.csv").write_text(f"local,remote\n{ids[0]},new-id\n")
+    assert b.run("sources", "attach", "one", str(b.folder / "ids.csv")).returncode == 0
+    assert a.run("verify", "one").returncode == 0
+    assert contents(a.output) == contents(b.output)
+    assert any("datasets/new-id" in name for name in a.stored())
 
 
 def test_the_dashboard_shows_what_other_machines_store(nodes, portal, monkeypatch):

@@ -47,7 +47,8 @@ class Command(ProjectCommand):
         parser.add_argument("--withdrawn", action="store_true", help="also datasets that the portals no longer have")
 
     def named(self, args: list[str], opts: argparse.Namespace) -> list[str]:
-        return [opts.source] if opts.source else []
+        source = getattr(opts, "source", None)
+        return [source] if source else []
 
     def execute(self, args: list[str], opts: argparse.Namespace) -> None:
         from crawlers.store.index.search import Search

@@ -73,7 +73,9 @@ class Crawls:
         self.output, self.jobs, self.logs = (Path(settings[name]) for name in ("OUTPUT_DIR", "JOBS_DIR", "LOGS_DIR"))
         self.store = str(settings["OUTPUT_STORE"] or "")
         if self.store and nodes:
-            raise HarvestError("Scrapyd nodes share a folder, and OUTPUT_DIR is a store: use --queue for several.")
+            raise HarvestError(
+                "Scrapyd nodes share a folder, and OUTPUT_DIR is a store: take --queue for several nodes."
+            )
         self.kept = {name: _days(name, str(settings[name])) for name in ("RUNS_KEPT_DAYS", "LOGS_KEPT_DAYS")}
         self.forks = _switch("FORK_SERVER", settings["FORK_SERVER"])
         self.is_stopped = False
