@@ -1,4 +1,4 @@
-# The package with its extras browser, s3 and queue, Debian's Chromium, and the versions that the tests run with.
+# The package with its extras browser, s3 and fleet, Debian's Chromium, and the versions that the tests run with.
 # docs/install.md#docker has the commands, docs/containers.md those of compose.yaml.
 FROM python:3.11-slim-bookworm
 
@@ -9,8 +9,8 @@ RUN apt-get update \
     && install --directory --owner harvest /catalogues
 
 COPY requirements.txt requirements-dev.txt /package/
-RUN grep -E '^(procrastinate|psycopg)' /package/requirements-dev.txt >/package/requirements-queue.txt \
-    && pip install --no-cache-dir --requirement /package/requirements.txt --requirement /package/requirements-queue.txt
+RUN grep -E '^(procrastinate|psycopg)' /package/requirements-dev.txt >/package/requirements-fleet.txt \
+    && pip install --no-cache-dir --requirement /package/requirements.txt --requirement /package/requirements-fleet.txt
 
 COPY pyproject.toml setup.py README.md LICENSE NOTICE /package/
 COPY crawlers /package/crawlers

@@ -43,6 +43,10 @@ class StoppedError(CrawlersError):
     """Somebody has stopped a crawl that was waiting to begin."""
 
 
+class ExtraError(CrawlersError):
+    """A package of an optional extra is not installed; raised by what a setting or an option needs it for."""
+
+
 class ExportError(CrawlersError):
     """`scrapy export` can't write: an unknown source, a file that can't be written, a missing package."""
 

@@ -190,6 +190,7 @@ EXTENSIONS = {
     "scrapy.extensions.closespider.CloseSpider": 0,
     "crawlers.extensions.feeds.FeedExporter": 1,  # before Notify: a feed that can't be stored leaves no folder
     "crawlers.operate.notify.Notify": 5,  # before Report: a mistake in its settings leaves no folder
+    "crawlers.extensions.shared_hosts.SharedHosts": 7,  # before Storing: it may wait for the queue
     "crawlers.extensions.storing.Storing": 8,  # before Report: it takes the source, and brings its folder up to date
     "crawlers.extensions.report.Report": 10,  # first: it opens the job, locks the folder, may refuse to start
     "crawlers.extensions.progress.Heartbeat": 15,

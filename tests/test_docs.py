@@ -192,9 +192,10 @@ def rules_keys(table: type) -> set[str]:
 
 
 def declared() -> dict[str, list[str]]:
-    """The requirements in pyproject.toml, by extra; those of none by an empty text."""
+    """The requirements in pyproject.toml, by extra; those of none by an empty text; an alias is left out."""
     project = tomllib.loads(text(ROOT / "pyproject.toml"))["project"]
-    return {"": project["dependencies"], **project["optional-dependencies"]}
+    extras = {name: found for name, found in project["optional-dependencies"].items() if name != "queue"}
+    return {"": project["dependencies"], **extras}
 
 
 def pinned(page: str) -> set[str]:

@@ -30,6 +30,7 @@ BROWSER = ("playwright", "scrapy_playwright", "crawlers.components.browser")
 RDF = ("pyoxigraph", "rdflib", "crawlers.records.rdf")
 EXTRAS = ("aiohttp", "duckdb", "flask", "jinja2", "markdownify", "nh3", "prometheus_client", "pyarrow", "tomlkit")
 EXTRAS += ("waitress",)
+FLEET = ("crawlers.fleet.", "deltalake", "obstore", "procrastinate", "psycopg")
 ROOMS = ("dashboard", "harvest", "learn", "report", "sources")
 OPERATE = (*(f"crawlers.operate.{room}" for room in ROOMS), "crawlers.store.export", *EXTRAS)
 WITHOUT_FIGURES = tuple(name for name in OPERATE if name != "duckdb")
@@ -119,8 +120,8 @@ def harvested(tmp_path_factory):
             ["export", "--format", "csv"],
             (*BROWSER, *HTTP, "spiders", "crawlers.listing", "rdflib", *kinds("ckan")),
         ),
-        (["archive", "status"], (*NO_CRAWL, *EXTRAS, "obstore", "warcio", "crawlers.operate.learn", *kinds())),
-        (["archive", "prune"], (*NO_CRAWL, *EXTRAS, "obstore", "warcio", "crawlers.operate.learn", *kinds())),
+        (["archive", "status"], (*NO_CRAWL, *EXTRAS, "warcio", "crawlers.operate.learn", *kinds())),
+        (["archive", "prune"], (*NO_CRAWL, *EXTRAS, "warcio", "crawlers.operate.learn", *kinds())),
         (["reindex"], (*BROWSER, *HTTP, *WITHOUT_FIGURES, "spiders", "rdflib", *kinds("ckan"))),
         (["sources"], (*BROWSER, *RDF, "crawlers.operate.learn", *kinds("ckan", "html"))),
     ],
@@ -132,7 +133,7 @@ def test_a_command_imports_what_it_needs(harvested, tmp_path, words, forbidden):
     given = [] if words == ["--help"] else [f"-s{name}={value}" for name, value in settings.items()]
     names = imported(tmp_path, *words, *given)
     assert within(names, ("crawlers.operate.commands.", "crawlers.settings"))
-    assert within(names, forbidden) == []
+    assert within(names, (*forbidden, *FLEET)) == []
 
 
 @pytest.mark.parametrize(
@@ -158,7 +159,7 @@ def test_a_crawl_imports_what_its_kind_needs(tmp_path, spider, given, forbidden)
             tmp_path, "crawl", spider, *words, code={"html": 3, "waf": 4, "csw": 4, "oai": 4, "sdmx": 4}.get(spider, 0)
         )
     assert {"crawlers.extensions.report", "crawlers.components.scheduler"} <= set(names)
-    assert within(names, forbidden) == []
+    assert within(names, (*forbidden, *FLEET)) == []
 
 
 def test_what_is_within_a_package():

@@ -201,6 +201,7 @@ def test_what_an_extra_is_needed_for_says_so(installed, folder):
         "browser": ["crawl", "html", "-a", "rules=catalogues/pages.toml"],
         "parquet": ["export", "--format", "parquet", "-o", "x.parquet"],
         "validate": ["export", "--format", "ttl", "--validate", "-o", "x.ttl"],
+        "fleet": ["jobs", "--queue", "postgresql://localhost/catalogues"],
         "s3": ["crawl", "archive", "-a", "of=town", "-s", "ARCHIVE_STORE=s3://bucket"],
     }
     for extra, words in needing.items():

@@ -556,6 +556,74 @@ def test_two_crawls_do_not_wait_for_each_other_at_two_ports(turns, tmp_path):
     assert turns.may_ask(one)
 
 
+class Elsewhere:
+    """The hosts that several machines share, as a test has it."""
+
+    def __init__(self) -> None:
+        self.state: dict[str, str | None] = {}  # why they are not ours; None if they are
+        self.called: set[str] = set()
+        self.left = {}
+
+    def may_ask(self, host):
+        return self.state.setdefault(host, "") is None
+
+    def why(self, host):
+        return self.state[host]
+
+    def is_called(self, host):
+        return host in self.called
+
+    def give_back(self, host, then):
+        self.left[host] = then
+
+
+def test_a_host_that_another_machine_asks_is_waited_for(turns, tmp_path):
+    shared = turns.elsewhere = Elsewhere()
+    one = slot("http://a.org/x")
+    for state, may in (("", False), ("another machine asks it", False), (None, True)):
+        shared.state["a.org"] = state
+        assert (turns.may_ask(one), turns.told, turns.waiting) == (
+            may,
+            [("a.org", True)] * (state != "") + [("a.org", False)] * may,
+            {"a.org"} if state else set(),
+        )
+    turns.now += TURN
+    turns.look()
+    assert turns.may_ask(one), "nobody waits for it"
+    shared.called.add("a.org")
+    turns.look()
+    assert (turns.may_ask(one), list(shared.left), turns.held) == (False, ["a.org"], {})
+    assert take(of_host(tmp_path, "a.org"), tries=1) is None, "until it is given back elsewhere"
+    shared.left.pop("a.org")()
+    turns.now += 3
+    one.active.clear()
+    assert turns.may_ask(one)
+    turns.look()
+    assert list(turns.held) == ["a.org"], "a request may follow"
+    turns.now += 3
+    turns.look()
+    assert list(shared.left) == ["a.org"]
+
+
+def test_two_machines_do_not_wait_for_each_other_at_two_ports(turns):
+    shared = turns.elsewhere = Elsewhere()
+    shared.state = {"a.org:1": None, "a.org:2": ""}
+    both = slot("http://a.org:1/x", "http://a.org:2/x")
+    assert (turns.may_ask(both), shared.left) == (False, {}), "it may be ours in a moment"
+    shared.state["a.org:2"] = "another machine asks it"
+    assert (turns.may_ask(both), list(shared.left), list(turns.held)) == (False, ["a.org:1"], ["a.org:2"])
+
+
+def test_a_crawl_of_a_harvest_waits_for_other_machines_too(tmp_path):
+    crawler = get_crawler(Spider, {"JOBS_DIR": str(tmp_path), "HOST_TURNS": "False"})
+    crawler.spider = SimpleNamespace(crosses_hosts=False)
+    turns = Turns(crawler, lambda *_: None)
+    turns.elsewhere = Elsewhere()
+    assert not turns.may_ask(slot("http://a.org/x"))
+    turns.elsewhere.state["a.org"] = None
+    assert turns.may_ask(slot("http://a.org/x"))
+
+
 @pytest.mark.parametrize(
     ("spider", "settings"), [({"crosses_hosts": False}, {"HOST_TURNS": "False"}), ({}, {})], ids=["harvested", "shell"]
 )

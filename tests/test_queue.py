@@ -9,9 +9,9 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
-from contextlib import suppress
-from itertools import count, pairwise
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, suppress
+from itertools import count, groupby, pairwise
 from types import SimpleNamespace
 from typing import Any
 
@@ -19,14 +19,17 @@ import pytest
 from procrastinate.sql import queries
 
 from crawlers.exceptions import HarvestError
+from crawlers.fleet import worker
+from crawlers.fleet.database import checked
+from crawlers.fleet.hosts import Hosts, reach
+from crawlers.fleet.queue import ARCHIVES, DUTIES, Queue, locks, prepare
+from crawlers.fleet.worker import NodeConnector
 from crawlers.operate.dashboard.login import Project
 from crawlers.operate.dashboard.operators import ACTIONS, Typed
-from crawlers.operate.harvest.job import Plan
-from crawlers.operate.queue import checked, connector
-from crawlers.operate.queue.connector import NodeConnector, prepare
-from crawlers.operate.queue.queue import ARCHIVES, DUTIES, Queue, _locks
 from crawlers.store.runs import runs
-from tests.conftest import ROOT, json_lines, scrapy
+from tests.archives import Archives
+from tests.conftest import ROOT, json_lines, options, scrapy
+from tests.portal.files import Files
 from tests.postgres import Postgres, postgres
 from tests.test_digest import read, words, zone
 from tests.test_forks import project, servers
@@ -363,10 +366,107 @@ def test_an_archive_follows_its_source(fleet, portal):
 
 def test_sources_that_share_a_host_share_a_lock():
     hosts = {"a": {"x.org"}, "b": {"y.org", "z.org"}, "c": {"z.org", "x.org"}, "d": {"other.org"}, "archive": set()}
-    plans = {name: Plan(job=None, hosts=frozenset(found), identity={}) for name, found in hosts.items()}
-    locks = _locks(plans)
-    assert locks["a"] == locks["b"] == locks["c"] != locks["d"]
-    assert locks["archive"] == ARCHIVES
+    found = locks({name: frozenset(some) for name, some in hosts.items()})
+    assert found["a"] == found["b"] == found["c"] != found["d"]
+    assert found["archive"] == f"{ARCHIVES}:archive"
+
+
+# Hosts
+
+
+@pytest.fixture
+def shared(fleet: Fleet) -> Iterator[Any]:
+    """Make crawls of several machines, by their names, that share hosts for two seconds without a sign of life."""
+
+    @asynccontextmanager
+    async def crawls(*nodes: str, patience: float = 2.0) -> AsyncIterator[list[Hosts]]:
+        made = [Hosts(fleet.address, node, patience) for node in nodes]
+        reach(fleet.address)
+        for one in made:
+            one.start()
+        yield made
+        for one in made:
+            await one.close()
+
+    return crawls
+
+
+async def happens(found: Callable[[], Any]) -> None:
+    async with asyncio.timeout(HANG):
+        while not found():  # noqa: ASYNC110 -- as the downloader looks
+            await asyncio.sleep(0.02)
+
+
+async def asked(hosts: Hosts, host: str) -> None:
+    """Wait until a crawl may ask a host."""
+    await happens(lambda: hosts.may_ask(host))
+
+
+def test_a_host_is_one_machines_at_a_time(shared):
+    async def scenario() -> None:
+        async with shared("a", "b", "a") as (one, two, three):
+            await asked(one, "x.org")
+            await asked(two, "y.org")
+            assert two.why("x.org") == "", "nobody knows yet"
+            assert not two.may_ask("x.org")
+            await happens(lambda: one.is_called("x.org") and two.why("x.org"))
+            assert (two.why("x.org"), two.is_called("y.org")) == ("another machine asks it", False)
+            assert one.may_ask("x.org"), "it is renewed"
+            released: list[bool] = []
+            one.give_back("x.org", lambda: released.append(True))
+            await asked(two, "x.org")
+            assert released == [True], "lock files are given back when the row is gone"
+            assert not one.may_ask("x.org")
+            two.task.cancel()  # as a kill does
+            killed = time.monotonic()
+            await asked(three, "x.org")
+            assert time.monotonic() - killed > 1, "until nothing can be under way any more"
+            three.task.cancel()
+            await asked(one, "x.org")
+
+    asyncio.run(scenario())
+
+
+def test_the_hosts_of_a_crawl_outlast_a_restart_of_the_database_and_no_outage(shared, postgres, caplog):
+    async def scenario() -> None:
+        async with shared("a", "b", patience=4.0) as (one, two):
+            await asked(one, "x" * 300 + "\0.org")
+            await asked(one, "x.org")
+            two.may_ask("x.org")
+            await asyncio.to_thread(postgres.stop)
+            assert one.may_ask("x.org")
+            await happens(lambda: not one.may_ask("x.org"))
+            assert one.why("x.org") == "the queue gives no answer"
+            await asyncio.to_thread(postgres.start)
+            await asked(one, "x.org")
+            assert not two.may_ask("x.org")
+
+    asyncio.run(scenario())
+    told = [text for text in caplog.messages if "Hosts that others may ask" in text]
+    assert 2 <= len(told) <= 4, "once for each crawl and outage"
+    assert all("check its address" in text for text in told)
+
+
+def test_an_archive_asks_no_host_that_another_machine_crawls(fleet, portal, tmp_path):
+    """It asks the others meanwhile, and that host when it is free."""
+    site = portal(datasets=60)
+    fleet.place.sources(one=hdx(site))
+    with Files(hosts=2) as files:
+        archives = Archives(tmp_path / "other", files)
+        archives.list([*(f"{site.url}/file/{number}" for number in range(3)), files.url("/ok.csv", host=1)])
+        fleet.node(*SLOW, "-s", "CONTACT=node")
+        assert fleet.harvest("one").returncode == 0
+        fleet.place.until("one", documents=5)
+        archive = archives.start({"QUEUE": fleet.address, "CONTACT": "other", "LOG_LEVEL": "INFO"})
+        seen = archives.folder / "captures.jsonl"
+        until(lambda: seen.exists() and archives.captures, unless=lambda: archive.poll() is not None)
+        assert fleet.place.last("one").state == "running", "the other host is not waited for"
+        _, log = archive.communicate(timeout=HANG)
+        assert (archive.returncode, len(archives.captures)) == (0, 4), log
+    assert log.count("waits for its turn: another machine asks it") == 1
+    who = ["node" if "node" in entry["user_agent"] else "other" for entry in site.log()]
+    assert [name for name, _ in groupby(who)] == ["node", "other"]
+    assert fleet.place.last("one").state == "complete"
 
 
 # What can be wrong
@@ -397,6 +497,16 @@ def test_a_queue_that_can_not_be_used(fleet, portal, postgres, command, address,
     assert not fleet.place.output.exists()
 
 
+def test_a_crawl_by_hand_needs_the_queue_that_is_named(tmp_path):
+    words = options(
+        tmp_path / "output", {"QUEUE": "postgresql://127.0.0.1:1/db", "QUEUE_PATIENCE": "1"}, portal="http://x"
+    )
+    ran = scrapy("crawl", "ckan", *words)
+    assert ran.returncode == 1
+    assert ran.stderr.splitlines()[-1].startswith("The queue postgresql://127.0.0.1:1/db can't be reached (Connection")
+    assert not (tmp_path / "output").exists()
+
+
 def test_the_tables_of_another_version(fleet, postgres):
     asyncio.run(prepare(fleet.address))
     name = fleet.address.rpartition("/")[2]
@@ -408,7 +518,7 @@ def test_the_tables_of_another_version(fleet, postgres):
 @pytest.mark.parametrize(("ahead", "way"), [(300, "300 seconds ahead of"), (-300, "300 seconds behind")])
 def test_clocks_that_differ(fleet, postgres, monkeypatch, ahead, way):
     now = time.time
-    monkeypatch.setattr("crawlers.operate.queue.connector.time.time", lambda: now() + ahead)
+    monkeypatch.setattr("crawlers.fleet.queue.time.time", lambda: now() + ahead)
     with pytest.raises(HarvestError, match=f"The clock of this machine is {way} that of the queue"):
         asyncio.run(prepare(fleet.address))
     found = postgres.sql("SELECT count(*) FROM pg_proc WHERE proname ~ 'procrast'", fleet.address.rpartition("/")[2])
@@ -440,7 +550,7 @@ def test_a_node_of_which_a_part_fails_ends(fleet, postgres):
 
 def test_a_node_that_was_lost_stays_so_whatever_answer_comes_late(monkeypatch):
     clock = SimpleNamespace(monotonic=lambda: now)
-    monkeypatch.setattr(connector, "time", clock)
+    monkeypatch.setattr(worker, "time", clock)
     now = 0.0
     node = NodeConnector("postgresql://host/db", patience=8)
 

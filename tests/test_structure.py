@@ -8,12 +8,16 @@ import inspect
 import re
 import subprocess
 import sys
+import tomllib
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+import pytest
 from scrapy.settings import Settings
 
+from crawlers.exceptions import ExtraError
+from crawlers.fleet import PACKAGES, load
 from crawlers.listing.spider import CatalogueSpider
 from crawlers.spider_loader import SpiderLoader
 
@@ -34,7 +38,7 @@ FLOORS = (
     ),
     ("crawlers.safety",),
     ("crawlers.components",),
-    ("crawlers.arguments", "crawlers.records", "crawlers.s3"),
+    ("crawlers.arguments", "crawlers.records", "crawlers.s3", "crawlers.fleet"),
     ("crawlers.kind",),
     ("crawlers.store",),
     ("crawlers.listing",),
@@ -49,6 +53,7 @@ FLOORS = (
     ("crawlers.extensions",),
     ("pipelines",),
     ("crawlers.operate",),
+    ("crawlers.fleet.worker",),
     ("crawlers.spider_loader",),
     ("crawlers.settings",),
     ("crawlers.__main__",),
@@ -131,6 +136,40 @@ def test_nobody_imports_upwards():
     used = imported | ({(module(path), name) for path in FILES for name in named(path)} - BY_NAME_ONLY)
     wrong = {f"{name} imports {other}" for name, other in used if not _may_import(room(name), room(other))}
     assert wrong == set()
+
+
+def test_the_fleet_is_loaded_by_its_function_alone():
+    """It is an extra: what is imported with any other module may not need its packages."""
+    packages = ("deltalake", "procrastinate", "psycopg")
+    imported = {
+        (module(path), name)
+        for path in FILES
+        if not module(path).startswith("crawlers.fleet")
+        for name in _at_run_time(path)
+        if name.startswith("crawlers.fleet") or name.partition(".")[0] in packages
+    }
+    assert {name for _, name in imported} == {"crawlers.fleet.load"}
+
+
+def _at_run_time(path: Path) -> set[str]:
+    """Return what a file imports, wherever it does, but for the types."""
+    tree = ast.parse(path.read_bytes())
+    typed = [one for one in ast.walk(tree) if isinstance(one, ast.If) and ast.unparse(one.test) == "TYPE_CHECKING"]
+    nodes = {*ast.walk(tree)} - {node for one in typed for node in ast.walk(one)}
+    plain = {name.name for node in nodes if isinstance(node, ast.Import) for name in node.names}
+    return plain | {
+        f"{node.module}.{name.name}" for node in nodes if isinstance(node, ast.ImportFrom) for name in node.names
+    }
+
+
+def test_what_the_fleet_lacks_is_said_in_a_sentence(monkeypatch):
+    monkeypatch.delitem(sys.modules, "crawlers.fleet.queue", raising=False)
+    monkeypatch.setitem(sys.modules, "procrastinate", None)
+    with pytest.raises(ExtraError) as told:
+        load("queue", "QUEUE")
+    assert str(told.value) == "QUEUE needs procrastinate, of the extra fleet: pip install 'catalogue-crawlers[fleet]'."
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["optional-dependencies"]
+    assert {re.split(r"\W", one)[0] for one in extras["fleet"]} == {*PACKAGES} - {"psycopg_pool"}
 
 
 def test_rooms_have_no_circle_of_imports():
@@ -240,7 +279,7 @@ def test_the_top_level_is_as_drawn():
     folders = {name.partition("/")[0] for name in tracked if "/" in name and not name.startswith(".")}
     assert folders in (set(), {"benchmarks", "catalogues", "crawlers", "docs", "pipelines", "spiders", "tests"})
     rooms = {path.name for path in (ROOT / "crawlers").iterdir() if path.is_dir() and (path / "__init__.py").exists()}
-    parts = {"archive", "components", "ecosystem", "publish", "records", "s3", "safety"}
+    parts = {"archive", "components", "ecosystem", "fleet", "publish", "records", "s3", "safety"}
     assert rooms == {"extensions", "kinds", "listing", "operate", "store"} | parts
 
 

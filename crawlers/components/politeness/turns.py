@@ -1,14 +1,14 @@
-"""Turns at hosts: a crawl asks none that another crawl of this machine is asking."""
+"""Turns at hosts: a crawl asks none that another crawl is asking, of this machine or of those that share a queue."""
 
 from __future__ import annotations
 
 import logging
 import os
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 from time import monotonic
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from scrapy import signals
 from scrapy.utils.asyncio import create_looping_call
@@ -31,6 +31,22 @@ _LOOK = 0.5  # seconds between looks at which hosts are asked no more
 _named = lru_cache(maxsize=4096)(addresses.host)  # hosts are few, and asked about at each look at a slot
 
 
+class Elsewhere(Protocol):
+    """The hosts that this machine has of those that several machines share: `crawlers.fleet.hosts`."""
+
+    def may_ask(self, host: str) -> bool:
+        """Return whether a host is this machine's; from now on it is wanted."""
+
+    def why(self, host: str) -> str:
+        """Return why it is not, if that is known yet."""
+
+    def is_called(self, host: str) -> bool:
+        """Return whether another machine waits for a host of ours."""
+
+    def give_back(self, host: str, then: Callable[[], None]) -> None:
+        """Let other machines have a host, and then do what lets other crawls of this machine have it."""
+
+
 @dataclass(slots=True)
 class Turn:
     """A host that is ours.
@@ -40,12 +56,14 @@ class Turn:
         slot: the downloader's, in which the requests wait.
         since: when it was taken.
         touched: when the lock's file was; a crawl that waits for it touches it.
+        seen: when a request to it was last seen.
     """
 
     descriptor: int
     slot: Slot
     since: float
     touched: int
+    seen: float
 
 
 class Turns:
@@ -53,7 +71,7 @@ class Turns:
 
     A host is given back when no request to it is left, and after `TURN` seconds if another crawl waits for it; the
     system gives back those of a crawl that is killed. A crawl of one portal that a harvest has started has the lock
-    from that. Where the locks can't be made, no crawl waits.
+    from that. Where the locks can't be made, no crawl waits. Where machines share hosts, others' crawls count, too.
 
     Settings: JOBS_DIR, which has the locks; HOST_TURNS, which harvests set to False for the crawls of single portals.
 
@@ -62,6 +80,7 @@ class Turns:
 
     Attributes:
         waiting: the downloader's keys of the hosts that another crawl asks.
+        elsewhere: the hosts that machines share, if they do.
     """
 
     def __init__(self, crawler: Crawler, tell: Callable[[str, str | None], None]) -> None:
@@ -73,6 +92,7 @@ class Turns:
         self.waiting: set[str] = set()
         self.clock = monotonic
         self.tell = tell
+        self.elsewhere: Elsewhere | None = None
         if self.is_needed:
             self.looks = create_looping_call(self.look)
             self.looks.start(_LOOK, now=False)
@@ -86,40 +106,56 @@ class Turns:
 
     def may_ask(self, slot: Slot) -> bool:
         """Return whether the hosts of all requests that wait in a slot are ours; take those that are free."""
-        if not self.is_needed or not slot.queue:
+        if not (self.is_needed or self.elsewhere) or not slot.queue:
             return True
         key = slot.queue[0][0].meta["download_slot"]
         parts = [urlparse_cached(request) for request, _ in slot.queue]
         hosts = sorted({_named(f"{one.scheme}://{one.netloc}") for one in parts})
-        lacking = next((host for host in hosts if not self._take(host, slot)), None)
+        lacking = next((host for host in hosts if not self._is_ours(host, slot)), None)
         if lacking is None:
             if key in self.waiting:
                 self.waiting.remove(key)
                 self.tell(key, None)
             return True
-        is_ours = lacking in self.held or lacking in self.left
-        if not slot.transferring:
-            self._let_go(slot)
-        if key not in self.waiting and not is_ours:
+        why = self._why(lacking)
+        is_coming = lacking in self.held and not why and not self._is_over(lacking)
+        if not slot.transferring and not is_coming:
+            self._let_go(slot, lacking)
+        if key not in self.waiting and why:
             self.waiting.add(key)
-            self.tell(key, f"waits for its turn at {key}: another crawl of this machine asks it")
-            logger.info("%s waits for its turn: another crawl of this machine asks it (HOST_TURNS)", key)
+            self.tell(key, f"waits for its turn at {key}: {why}")
+            logger.info("%s waits for its turn: %s", key, why)
         return False
 
-    def _let_go(self, slot: Slot) -> None:
+    def _is_ours(self, host: str, slot: Slot) -> bool:
+        is_ours_here = not self.is_needed or self._take(host, slot)
+        return is_ours_here and (self.elsewhere is None or self.elsewhere.may_ask(host))
+
+    def _why(self, host: str) -> str:
+        """Return why a host is not ours; nothing if its turn has ended, or nobody knows yet."""
+        if self.is_needed and host not in self.held:
+            return "" if host in self.left else "another crawl of this machine asks it"
+        return self.elsewhere.why(host) if self.elsewhere else ""
+
+    def _let_go(self, slot: Slot, lacking: str) -> None:
         """Give back the hosts of a slot that lacks one: two crawls that have one each would wait for each other."""
         for host in [host for host, turn in self.held.items() if turn.slot is slot]:
-            if self._is_over(self.held[host]):
+            is_over = self._is_over(host)
+            if is_over:
                 self.left[host] = self.clock()
-            self._give_back(host)
+            if is_over or host != lacking:
+                self._give_back(host)
 
-    def _is_over(self, turn: Turn) -> bool:
-        return self.clock() - turn.since >= TURN and os.fstat(turn.descriptor).st_mtime_ns != turn.touched
+    def _is_over(self, host: str) -> bool:
+        turn = self.held[host]
+        if self.clock() - turn.since < TURN:
+            return False
+        is_called = self.elsewhere is not None and self.elsewhere.is_called(host)
+        return is_called or os.fstat(turn.descriptor).st_mtime_ns != turn.touched
 
     def _take(self, host: str, slot: Slot) -> bool:
-        turn = self.held.get(host)
-        if turn is not None:
-            return not self._is_over(turn)
+        if host in self.held:
+            return not self._is_over(host)
         if self.clock() - self.left.get(host, -_REST) < _REST:
             return False
         self.left.pop(host, None)
@@ -132,18 +168,24 @@ class Turns:
             return True
         if descriptor is None:
             return locks.is_inherited(path)  # from a harvest that began before an update: it sets no HOST_TURNS
-        self.held[host] = Turn(descriptor, slot, self.clock(), os.fstat(descriptor).st_mtime_ns)
+        now = self.clock()
+        self.held[host] = Turn(descriptor, slot, now, os.fstat(descriptor).st_mtime_ns, now)
         return True
 
     def look(self) -> None:
         """Give back the hosts that are asked no more, and those whose turn has ended."""
         now = self.clock()
         for host, turn in list(self.held.items()):
-            is_over = self._is_over(turn) and not turn.slot.transferring
-            if is_over or not turn.slot.active:
+            is_over = self._is_over(host) and not turn.slot.transferring
+            turn.seen = now if turn.slot.active else turn.seen
+            if is_over or (now - turn.seen >= (_REST if self.elsewhere else 0.0) and not turn.slot.active):
                 self._give_back(host)
             if is_over:
                 self.left[host] = now
 
     def _give_back(self, host: str) -> None:
-        locks.give_back(locks.of_host(self.folder, host), self.held.pop(host).descriptor)
+        release = partial(locks.give_back, locks.of_host(self.folder, host), self.held.pop(host).descriptor)
+        if self.elsewhere:
+            self.elsewhere.give_back(host, release)
+        else:
+            release()

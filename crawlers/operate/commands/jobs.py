@@ -106,10 +106,10 @@ class Command(ProjectCommand):
 
     def _queued(self, opts: argparse.Namespace, sources: Collection[str]) -> list[Run]:
         """Return the crawls that wait in the queue, if there is one."""
-        from crawlers.operate.queue import need
+        from crawlers.fleet import load
 
         address = opts.queue or self.settings["QUEUE"]
-        jobs = need("queue").Queue(address).jobs() if address else []
+        jobs = load("queue").Queue(address).jobs() if address else []
         waiting = [job for job in jobs if job.state == "todo" and job.source in (sources or (job.source,))]
         return [Run(source=job.source, run=None, state="pending", where="the queue") for job in waiting]
 

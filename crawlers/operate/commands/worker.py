@@ -27,9 +27,9 @@ class Command(ProjectCommand):
 
     def run(self, args: list[str], opts: argparse.Namespace) -> None:
         """Work; if the output can't be written, the work goes on."""
+        from crawlers.fleet import load
         from crawlers.operate.harvest.crawls import number
         from crawlers.operate.mirrored import bring_up
-        from crawlers.operate.queue import need
         from crawlers.operate.sources.source import Known
 
         open_streams()
@@ -41,7 +41,7 @@ class Command(ProjectCommand):
             if not address:
                 raise HarvestError("No queue is named: --queue postgresql://host/database, or the setting QUEUE.")
             bring_up(self.settings, creates=True)
-            node = need("node").Node(
+            node = load("worker").Node(
                 *(self.settings, Known(self.settings), opts.set),
                 parallel=number(opts.parallel),
                 queue=address,

@@ -11,6 +11,7 @@ from flask import Response, abort, g, redirect, request
 from werkzeug.exceptions import Forbidden, TooManyRequests
 
 from crawlers.exceptions import CrawlersError, SourcesError, with_command
+from crawlers.fleet import load
 from crawlers.operate.dashboard import addresses
 from crawlers.operate.dashboard.adding import Adder
 from crawlers.operate.dashboard.addresses import Paging, some
@@ -22,7 +23,6 @@ from crawlers.operate.dashboard.users import PASSWORD, ROLES, User, UsersError, 
 from crawlers.operate.harvest import processes, selection
 from crawlers.operate.harvest.harvest import already_running
 from crawlers.operate.harvest.job import read_claim
-from crawlers.operate.queue import need
 from crawlers.operate.sources.file import digest
 from crawlers.operate.sources.folders import Places, extent
 from crawlers.operate.sources.shrink import SETTING, check_queue, refused, to_accept, what
@@ -290,7 +290,7 @@ def _harvest(project: Project, name: str, _: Typed) -> str:
 
 
 def _stop(project: Project, name: str, _: Typed) -> str:
-    if project.queue and need("queue").Queue(project.queue).stop(name):
+    if project.queue and load("queue").Queue(project.queue).stop(name):
         return f"[{name}] is being stopped on its node."
     return processes.stop(project.output, name)
 

@@ -8,7 +8,7 @@ import os
 import signal
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from functools import partial
@@ -19,6 +19,7 @@ from scrapy.utils.conf import arglist_to_dict
 from tqdm import tqdm
 
 from crawlers.exceptions import CrawlersError, HarvestError
+from crawlers.fleet import load
 from crawlers.operate.console import ignoring_output_errors, print_error, print_lines
 from crawlers.operate.harvest.harvest import INTERRUPTED, Harvest, Outcome, exit_code
 from crawlers.operate.harvest.job import Job, Plan, Runner, job, plan, see
@@ -27,7 +28,6 @@ from crawlers.operate.harvest.selection import Choice, due, enabled, named, not_
 from crawlers.operate.mirrored import bring_up, look_again, store_rest
 from crawlers.operate.notify import notify
 from crawlers.operate.notify.digests import Digests
-from crawlers.operate.queue import need
 from crawlers.operate.setting_types import lacks
 from crawlers.operate.sources.file import SourcesFile
 from crawlers.operate.sources.source import Known, Source
@@ -135,6 +135,15 @@ class Crawls:
         except CrawlersError as error:
             return str(error)
         return ""
+
+    def queue_locks(self, sources: Mapping[str, Source]) -> dict[str, str]:
+        """Return the lock that each source that can be crawled has in a queue, by its name."""
+        hosts = {}
+        for name, source in sources.items():
+            with suppress(CrawlersError):  # its crawl reports it
+                hosts[name] = self.plan_of(source).hosts
+        locks: dict[str, str] = load("queue").locks(hosts)
+        return locks
 
     def remove_old(self, source: str) -> None:
         """Remove a source's old reports and logs, as the settings say, in the store too."""
@@ -264,6 +273,9 @@ class Harvesting:
         if chosen and not self.opts.dry_run and not self.opts.scrapyd and self.queue:
             return self._defer(chosen, crawls, refused)
         if chosen and not self.opts.dry_run:
+            if self.opts.due and crawls.store:
+                alone = "only a queue keeps them apart (QUEUE)"
+                print_error(f"Machines that share {crawls.store} may ask one host at the same time: {alone}.")
             return self._crawl(chosen, crawls, refused)
         return exit_code(refused)
 
@@ -282,8 +294,8 @@ class Harvesting:
 
     def _defer(self, chosen: list[Source], crawls: Crawls, refused: list[Outcome]) -> int:
         """Put the crawls into the queue; with ``--wait``, wait for them. Return the exit code."""
-        queue = need("queue").Queue(self.queue)
-        locked = need("queue").all_locks(crawls, self.sources)
+        queue = load("queue").Queue(self.queue)
+        locked = crawls.queue_locks(self.sources)
         wrong = {source.name: crawls.mistake(source) for source in chosen if source.name not in locked}
         for name, why in wrong.items():
             print_error(f"[{name}] is not queued: {why}")

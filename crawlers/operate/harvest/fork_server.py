@@ -1,6 +1,7 @@
 """The fork server: a process that has imported what crawls need, and forks a child for each crawl.
 
-A harvest runs this file as a script, with a socket as its standard input: see `crawlers.operate.harvest.processes`.
+A harvest runs this file as a script, with a socket as its standard input and the names of further modules as words:
+see `crawlers.operate.harvest.processes`.
 Neither settings, spiders nor rules are imported here: each crawl reads them as they are then.
 """
 
@@ -77,7 +78,7 @@ def _import() -> None:
     beside = str(Path(__file__).parent)
     sys.path[:] = [*([] if sys.flags.safe_path else [str(Path.cwd())]), *(path for path in sys.path if path != beside)]
     import_module("scrapy.utils.conf").init_env(os.environ.get("SCRAPY_PROJECT", "default"))
-    for name in (*_MODULES, *_PACKAGES):
+    for name in (*_MODULES, *_PACKAGES, *sys.argv[1:-1]):  # the last word is room for a crawl's title
         package = _imported(name)
         for below in walk_packages(getattr(package, "__path__", ()), f"{name}.", onerror=lambda _: None):
             _imported(below.name)

@@ -44,12 +44,15 @@ class Processes:
         logs: LOGS_DIR; a crawl logs to <source>/<time>.log there.
         locks: returns the descriptors that a source's crawl inherits.
         forks: whether crawls are forked from a process that has imported Scrapy; else each is a new Python process.
+        modules: what that process imports besides.
     """
 
-    def __init__(self, logs: Path, locks: Callable[[str], Sequence[int]], *, forks: bool) -> None:
+    def __init__(
+        self, logs: Path, locks: Callable[[str], Sequence[int]], *, forks: bool, modules: Sequence[str] = ()
+    ) -> None:
         self.logs = logs
         self.locks = locks
-        self.forks = Forks(is_wanted=forks)
+        self.forks = Forks(is_wanted=forks, modules=modules)
         self.running: dict[str, Process | Fork] = {}
         self.cancelled: Counter[str] = Counter()
         self.crashed: set[str] = set()
@@ -176,6 +179,9 @@ class Fork:
 class Server:
     """The process that forks: `crawlers.operate.harvest.fork_server`. It ends when this process does.
 
+    Args:
+        modules: what it imports besides what all crawls need.
+
     Attributes:
         has_forked: whether it has ever worked.
 
@@ -183,13 +189,13 @@ class Server:
         OSError: it can't be started.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, modules: Sequence[str] = ()) -> None:
         self.has_forked = False
         self.requests, other = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         try:
             with other:
                 self.process = subprocess.Popen(  # noqa: S603 -- a file of this project
-                    [*python(), _SERVER, " " * _TITLE],
+                    [*python(), _SERVER, *modules, " " * _TITLE],
                     stdin=other.fileno(),
                     stdout=subprocess.DEVNULL,
                     stderr=subprocess.DEVNULL,
@@ -240,9 +246,11 @@ class Forks:
 
     Args:
         is_wanted: whether crawls are forked at all. They are on Linux alone, and where exit codes are not discarded.
+        modules: as for `Server`.
     """
 
-    def __init__(self, *, is_wanted: bool) -> None:
+    def __init__(self, *, is_wanted: bool, modules: Sequence[str] = ()) -> None:
+        self.modules = modules
         is_safe = sys.platform == "linux" and signal.getsignal(signal.SIGCHLD) is not signal.SIG_IGN
         self.is_usable = is_wanted and is_safe
         self.server: Server | None = None
@@ -257,7 +265,7 @@ class Forks:
         async with self.lock:
             while self.is_usable:
                 try:
-                    self.server = self.server or Server()
+                    self.server = self.server or Server(self.modules)
                     return await self.server.fork(words, descriptors)
                 except (ConnectionError, TimeoutError, ChildProcessError):
                     self._give_up_server()

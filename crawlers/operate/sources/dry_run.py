@@ -37,6 +37,7 @@ _QUIET = {
     "FEEDS": "{}",
     "FEED_URI": "",
     "HOST_TURNS": "False",
+    "QUEUE": "",
 }
 """A dry run notifies nobody, writes no file of a harvest, and waits for no crawl of its host: somebody waits for it."""
 _MAX_ERRORS = 1000

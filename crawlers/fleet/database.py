@@ -1,29 +1,16 @@
-"""A queue of crawls in PostgreSQL, which any number of nodes work on; the queue itself is Procrastinate."""
+"""The database of a queue: its address, and what is wrong if it can't be used."""
 
 from __future__ import annotations
 
 import re
-from importlib import import_module
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
+import psycopg
+
 from crawlers.exceptions import HarvestError
 
-_PACKAGES = ("procrastinate", "psycopg", "psycopg_pool")
-
-
-def need(module: str) -> Any:
-    """Return a module of this package.
-
-    Raises:
-        HarvestError: what it needs is not installed.
-    """
-    try:
-        return import_module(f"{__name__}.{module}")
-    except ModuleNotFoundError as error:
-        if (error.name or "").partition(".")[0] not in _PACKAGES:
-            raise
-        raise HarvestError('A queue needs Procrastinate: pip install "catalogue-crawlers[queue]"') from None
+UTF8: dict[str, Any] = {"client_encoding": "utf8"}
 
 
 def checked(address: str) -> str:
@@ -52,3 +39,18 @@ def shown(address: str) -> str:
     'postgresql://host/catalogues'
     """
     return re.sub(r"//[^/@]*@", "//", address).partition("?")[0]
+
+
+def unreachable(address: str, error: BaseException | None) -> str:
+    """Return a sentence about a queue that does not answer."""
+    lines = [line for line in str(error or "").splitlines() if line.strip()]
+    reason = lines[0].rpartition("failed: ")[2].removeprefix("FATAL:  ").strip() if lines else "no answer"
+    advice = "check its address, and PGUSER and PGPASSWORD in the environment"
+    return f"The queue {shown(address)} can't be reached ({reason}): {advice}."
+
+
+def failure(address: str, error: psycopg.Error) -> str:
+    """Return a sentence about a queue that can't be reached, or used."""
+    if isinstance(error, psycopg.OperationalError):
+        return unreachable(address, error)
+    return f"The queue {shown(address)} can't be used: {str(error).strip().partition(chr(10))[0]}."

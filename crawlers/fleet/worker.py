@@ -1,4 +1,4 @@
-"""A node: a machine that crawls the sources that the queue gives it."""
+"""A node: a machine that crawls the sources that the queue gives it, and outlasts a restart of the database."""
 
 from __future__ import annotations
 
@@ -7,16 +7,21 @@ import os
 import signal
 import socket
 import sys
+import time
 from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from procrastinate import App, BaseRetryStrategy, RetryDecision
+import psycopg
+from procrastinate import App, BaseRetryStrategy, PsycopgConnector, RetryDecision
 from procrastinate.exceptions import ConnectorException
 from procrastinate.jobs import Status
+from procrastinate.sql import queries
 
 from crawlers.exceptions import CrawlersError, HarvestError
+from crawlers.fleet.database import UTF8, checked, shown
+from crawlers.fleet.queue import ARCHIVES, CRAWL, CRAWLS, DUTIES, deferred, prepare
 from crawlers.operate.console import print_error, print_lines
 from crawlers.operate.harvest.crawls import Crawls
 from crawlers.operate.harvest.harvest import FOLLOWED
@@ -24,14 +29,13 @@ from crawlers.operate.harvest.processes import Processes
 from crawlers.operate.harvest.selection import due, still_due
 from crawlers.operate.mirrored import look_again
 from crawlers.operate.notify.digests import Digests
-from crawlers.operate.queue import checked, shown
-from crawlers.operate.queue.connector import NodeConnector, prepare
-from crawlers.operate.queue.queue import ARCHIVES, CRAWL, CRAWLS, DUTIES, all_locks, deferred
 from crawlers.operate.sources.file import SourcesFile
 from crawlers.records.moment import moment
 from crawlers.store.runs import last
 
 if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
     from procrastinate import JobContext
     from procrastinate.jobs import Job
     from scrapy.settings import BaseSettings
@@ -47,6 +51,62 @@ _UNENDED = ("interrupted", "skipped", "running", "not started")
 _KILLED = 3  # stops until a crawl is killed
 _ANSWER = 30.0  # seconds for a database that is back to answer
 _LOOK = 1.0  # seconds between two looks at whether this node is still one
+_PAUSE = 1.0  # seconds until a statement is repeated
+_LIFE = {queries["register_worker"], queries["update_heartbeat"]}
+"""The statements that let the other nodes know that this one lives."""
+
+
+class NodeConnector(PsycopgConnector):
+    """Repeats statements until the database answers, as long as no other node can have been given this one's jobs.
+
+    After that, its statements never end, since all that this node could say of its jobs is obsolete.
+
+    Args:
+        address: of the database.
+        patience: seconds without a sign of life after which other nodes take a node for dead.
+    """
+
+    def __init__(self, address: str, patience: float) -> None:
+        super().__init__(conninfo=address, min_size=1, max_size=4, timeout=_PAUSE, kwargs={"connect_timeout": 5} | UTF8)
+        self.patience = patience
+        self.seen = time.monotonic()
+        self.was_lost = False
+
+    @property
+    def is_lost(self) -> bool:
+        """Whether other nodes may soon take this one for dead, or already do; once so, it stays so.
+
+        A sign of life that comes after that is no way back: a statement that never ends may be the end of a job.
+        """
+        self.was_lost = self.was_lost or time.monotonic() - self.seen > self.patience / 2
+        return self.was_lost
+
+    async def execute_query_async(self, query: Any, **arguments: Any) -> None:
+        await self._repeated(super().execute_query_async, query, arguments)
+
+    async def execute_query_one_async(self, query: Any, **arguments: Any) -> dict[str, Any]:
+        found: dict[str, Any] = await self._repeated(super().execute_query_one_async, query, arguments)
+        return found
+
+    async def execute_query_all_async(self, query: Any, **arguments: Any) -> list[dict[str, Any]]:
+        found: list[dict[str, Any]] = await self._repeated(super().execute_query_all_async, query, arguments)
+        return found
+
+    async def _repeated(self, ask: Callable[..., Awaitable[Any]], query: str, arguments: dict[str, Any]) -> Any:
+        while True:
+            asked = time.monotonic()
+            if self.is_lost:
+                await asyncio.Event().wait()
+            try:
+                answer = await ask(query, **arguments)
+            except ConnectorException as error:
+                if not isinstance(error.__cause__, psycopg.OperationalError):
+                    raise
+                await asyncio.sleep(_PAUSE)
+                continue
+            if query in _LIFE:
+                self.seen = asked
+            return answer
 
 
 class Unended(CrawlersError):  # noqa: N818 -- it may go on
@@ -99,11 +159,12 @@ class Node(Crawls):
         defers_due: bool = False,
     ) -> None:
         super().__init__(settings, known, given, parallel=parallel)
-        self.address = checked(queue)
+        self.address = self.given["QUEUE"] = checked(queue)  # where its crawls, too, find the hosts of other machines
         self.defers_due = defers_due
         self.patience = settings.getfloat("QUEUE_PATIENCE")
         self.harvests: dict[str, Harvest] = {}
-        self.processes = Processes(self.logs, lambda source: self.harvests[source].locks(source), forks=self.forks)
+        locks, modules = lambda source: self.harvests[source].locks(source), ("crawlers.fleet.hosts",)
+        self.processes = Processes(self.logs, locks, forks=self.forks, modules=modules)
 
     def work(self) -> None:
         """Crawl until it is stopped.
@@ -172,7 +233,8 @@ class Node(Crawls):
         if state in _UNENDED:
             raise Unended(state, is_stopping=self.is_stopped)
         if found.archive and state in FOLLOWED:
-            await deferred(context.app, found.archived.name, ARCHIVES)
+            name = found.archived.name
+            await deferred(context.app, name, f"{ARCHIVES}:{name}")
 
     async def _crawled(self, plan: Plan, *, due: bool) -> Outcome | None:
         """Crawl a source; return how that ended, ``None`` if it is not due any more."""
@@ -226,7 +288,7 @@ class Node(Crawls):
         """Put the sources that are due into the queue, and send the digests that are due."""
         await asyncio.to_thread(look_again, self.settings)
         sources, _ = self._table()
-        locked = all_locks(self, sources)
+        locked = self.queue_locks(sources)
         for choice in due(sources, self.output, self.jobs, datetime.now(UTC)):
             if choice.is_taken and choice.source.name in locked:
                 await deferred(context.app, choice.source.name, locked[choice.source.name], due=True)

@@ -1,25 +1,24 @@
-"""What commands do with a queue: they put crawls in, list them, stop them, and wait for them."""
+"""A queue of crawls in PostgreSQL: its address, what commands do with it, its tables. The queue is Procrastinate's."""
 
 from __future__ import annotations
 
 import asyncio
+import re
+import time
 from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Literal
+from typing import Any, Literal
 
+import psycopg
 from procrastinate import App, PsycopgConnector
 from procrastinate.exceptions import AlreadyEnqueued, ConnectorException
+from procrastinate.sql import queries
 
-from crawlers.exceptions import CrawlersError, HarvestError
-from crawlers.operate.queue import checked
-from crawlers.operate.queue.connector import UTF8, prepare, unreachable
-
-if TYPE_CHECKING:
-    from crawlers.operate.harvest.crawls import Crawls
-    from crawlers.operate.harvest.job import Plan
-    from crawlers.operate.sources.source import Source
+from crawlers.exceptions import HarvestError
+from crawlers.fleet.database import UTF8, checked, failure, shown, unreachable
+from crawlers.fleet.hosts import reach
 
 CRAWLS = "catalogue-crawlers"
 """The name of the queue in the database: other applications may have theirs there."""
@@ -28,9 +27,12 @@ DUTIES = "catalogue-crawlers-duties"
 CRAWL = "catalogue-crawlers:crawl"
 """The name of the task."""
 ARCHIVES = "catalogue-crawlers:archives"
-"""The lock of all archives: each asks many hosts."""
+"""What the locks of archives begin with: each asks many hosts, and takes turns at them (`crawlers.fleet.hosts`)."""
 _OPEN = ("todo", "doing")
 _PAUSE = 1.0  # seconds between two looks at jobs that are waited for
+_SKEW = 60  # seconds that the clocks of a node and of the database may differ
+_SCHEMA_LOCK = 0x63617461  # any number that is always the same: nodes that start together make the tables once
+_FUNCTION = re.compile(r"procrastinate_\w+_v\d+(?=\()")
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,13 +147,13 @@ async def deferred(app: App, source: str, lock: str | None, *, due: bool = False
         return None
 
 
-def _locks(plans: Mapping[str, Plan]) -> dict[str, str]:
+def locks(hosts: Mapping[str, frozenset[str]]) -> dict[str, str]:
     """Return the lock of each source: sources that share a host, also by way of others, have the same.
 
-    A job has one lock, and a source may have several hosts.
+    A job has one lock, and a source may have several hosts. One without any, an archive, has a lock of its own.
 
     Args:
-        plans: of all sources, by their names.
+        hosts: of all sources, by their names.
     """
     heads: dict[str, str] = {}
 
@@ -160,19 +162,10 @@ def _locks(plans: Mapping[str, Plan]) -> dict[str, str]:
             host = heads[host]
         return host
 
-    for plan in plans.values():
-        if joined := sorted(map(head, plan.hosts)):
+    for found in hosts.values():
+        if joined := sorted(map(head, found)):
             heads.update(dict.fromkeys(joined, joined[0]))
-    return {name: f"{CRAWLS}:{head(min(plan.hosts))}" if plan.hosts else ARCHIVES for name, plan in plans.items()}
-
-
-def all_locks(crawls: Crawls, sources: Mapping[str, Source]) -> dict[str, str]:
-    """Return the lock of each source that can be crawled, by its name."""
-    plans = {}
-    for name, source in sources.items():
-        with suppress(CrawlersError):  # its crawl reports it
-            plans[name] = crawls.plan_of(source)
-    return _locks(plans)
+    return {name: f"{CRAWLS}:{head(min(found))}" if found else f"{ARCHIVES}:{name}" for name, found in hosts.items()}
 
 
 async def _listed(app: App) -> list[Queued]:
@@ -180,3 +173,52 @@ async def _listed(app: App) -> list[Queued]:
     found = await app.job_manager.list_jobs_async(queue=CRAWLS)
     listed = [Queued(job.id or 0, str(job.task_kwargs["source"]), job.status) for job in found if job.status in _OPEN]  # type: ignore[arg-type]
     return sorted(listed, key=lambda job: (job.state, job.id))
+
+
+async def prepare(address: str, *, creates: bool = True) -> None:
+    """Check that a queue can be used, and create its tables in a database that has none.
+
+    Raises:
+        HarvestError: it can't be reached, its tables are of another version, or its clock differs from that here.
+    """
+    try:
+        async with await psycopg.AsyncConnection.connect(
+            address, connect_timeout=10, autocommit=True, **UTF8
+        ) as connection:
+            await _check(connection, shown(address), creates=creates)
+        if creates:
+            await asyncio.to_thread(reach, address)
+    except psycopg.Error as error:
+        raise HarvestError(failure(address, error)) from None
+
+
+async def _check(connection: psycopg.AsyncConnection[Any], shown: str, *, creates: bool) -> None:
+    """Compare the clock and the tables.
+
+    Raises:
+        HarvestError: they differ.
+    """
+    cursor = await connection.execute("SELECT extract(epoch FROM clock_timestamp())::float8")
+    ahead = time.time() - (await cursor.fetchone() or [0.0])[0]
+    if abs(ahead) > _SKEW:
+        way = "ahead of" if ahead > 0 else "behind"
+        clocks = f"The clock of this machine is {abs(ahead):.0f} seconds {way} that of the queue {shown}"
+        raise HarvestError(f"{clocks}: set both by NTP.")
+    await connection.execute("SELECT pg_advisory_lock(%s)", (_SCHEMA_LOCK,))
+    found = {row[0] async for row in await connection.execute("SELECT proname FROM pg_proc WHERE proname ~ 'procrast'")}
+    if not found and creates:
+        await _create(connection)
+    elif found and (missing := sorted({name for text in queries.values() for name in _FUNCTION.findall(text)} - found)):
+        advice = "apply the migrations of Procrastinate, or name another database"
+        raise HarvestError(
+            f"The tables of the queue {shown} are of another version ({missing[0]} is missing): {advice}."
+        )
+    elif not found:
+        raise HarvestError(f"The database {shown} has no queue: `scrapy worker --queue` or `harvest --queue` makes it.")
+
+
+async def _create(connection: psycopg.AsyncConnection[Any]) -> None:
+    from procrastinate.schema import SchemaManager  # noqa: PLC0415 -- once in the life of a queue
+
+    async with connection.transaction():
+        await connection.execute(SchemaManager.get_schema())
