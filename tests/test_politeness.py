@@ -527,8 +527,10 @@ def test_a_turn_ends_when_nothing_is_left_or_when_it_was_long(turns, tmp_path):
     assert turns.may_ask(busy)
     idle.active.clear()
     turns.look()
-    assert list(turns.held) == ["b.org"]
+    assert list(turns.held) == ["a.org", "b.org"]  # the next request may come soon, and nobody else wants it
     turns.now += TURN
+    turns.look()
+    assert list(turns.held) == ["b.org"]
     assert turns.may_ask(busy)  # nobody waits for it
     assert take(of_host(tmp_path, "b.org"), tries=1) is None
     assert not turns.may_ask(busy)  # what is under way is waited for
@@ -539,6 +541,25 @@ def test_a_turn_ends_when_nothing_is_left_or_when_it_was_long(turns, tmp_path):
     assert (turns.held, turns.may_ask(busy)) == ({}, False)  # who waits for it has time to take it
     turns.now += 3
     assert (turns.may_ask(busy), turns.told) == (True, [])
+
+
+def test_a_host_that_is_not_asked_is_given_to_who_wants_it(turns, tmp_path, monkeypatch):
+    waits = [slot(f"http://{name}.org/x") for name in "abc"]
+    assert all(map(turns.may_ask, waits))
+    waits[0].active.clear()
+    assert take(of_host(tmp_path, "a.org"), tries=1) is None
+    assert take(of_host(tmp_path, "b.org"), tries=1) is None
+    turns.look()
+    assert list(turns.held) == ["b.org", "c.org"]
+    waits[2].active.clear()
+    assert turns.may_ask(slot("http://c.org/y"))  # in a slot of its own
+    turns.now += TURN
+    turns.look()
+    assert list(turns.held) == ["c.org"]
+    turns.held["c.org"].slot.active.clear()
+    monkeypatch.setattr(turns_module, "_MOST", 0)
+    turns.look()
+    assert turns.held == {}
 
 
 def test_two_crawls_do_not_wait_for_each_other_at_two_ports(turns, tmp_path):
