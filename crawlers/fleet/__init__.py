@@ -10,7 +10,7 @@ from typing import Any
 
 from crawlers.exceptions import ExtraError
 
-PACKAGES = ("deltalake", "obstore", "procrastinate", "psycopg", "psycopg_pool", "pyarrow")
+PACKAGES = ("obstore", "procrastinate", "psycopg", "psycopg_pool", "pyarrow")
 """What the extra installs, by the names of their modules."""
 
 
