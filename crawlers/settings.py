@@ -202,6 +202,7 @@ EXTENSIONS = {
 }
 SPIDER_MIDDLEWARES = {
     "pipelines.Batches": -1,  # next to the engine: all others see each item by itself
+    "scrapy.spidermiddlewares.metacopy.MetaCopyDetectionMiddleware": None,  # for who writes a spider
     "crawlers.store.index.SkipUnchanged": 100,
     "crawlers.extensions.scrapy_parts.DefaultErrback": 200,
     "crawlers.extensions.scrapy_parts.DeclaredEncoding": 300,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import pwd
 import shutil
+import socket
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -30,6 +31,7 @@ class Postgres:
         self.folder = folder
         self.data = folder / "data"
         self.port = free_port()
+        self.kept = socket.socket()
         self.environment = {"PGUSER": USER, "PGPASSWORD": PASSWORD}
 
     def __enter__(self) -> Self:
@@ -46,13 +48,19 @@ class Postgres:
 
     def __exit__(self, *_: object) -> None:
         self.stop()
+        self.kept.close()
 
     def start(self) -> None:
+        self.kept.close()
         options = f"-p {self.port} -h 127.0.0.1 -k {self.folder} -F -c max_connections=200"
         self._run("pg_ctl", "-D", self.data, "-l", self.folder / "log", "-w", "-t", "120", "-o", options, "start")
 
     def stop(self) -> None:
+        """Stop it; nobody else gets its port meanwhile: its clients try that again and again."""
         self._run("pg_ctl", "-D", self.data, "-m", "immediate", "-w", "-t", "120", "stop")
+        self.kept = socket.socket()
+        self.kept.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        self.kept.bind(("127.0.0.1", self.port))
 
     def database(self, name: str) -> str:
         """Create a database; return its address."""

@@ -13,8 +13,8 @@ import pytest
 
 from crawlers.items import Capture
 from crawlers.store.index import catch_up
-from crawlers.store.index.captures import CAPTURES, FIELDS, FILE, Captures, capture, line
-from crawlers.store.index.database import Database
+from crawlers.store.index.captures import CAPTURES, FIELDS, FILE, HAS_BLOB, Captures, capture, line
+from crawlers.store.index.database import Database, connect
 from crawlers.store.index.schema import VIEWS
 from tests.captured import RUN, TIME, archived, broken, look, sha256, written
 from tests.conftest import command
@@ -373,6 +373,16 @@ def test_no_view_scans_a_table(index, view: str) -> None:
     scans = {detail for detail in plan if detail.startswith("SCAN")}
     used = "captures_broken" if view == "broken_links" else "captures_last"
     assert scans == {f"SCAN c USING INDEX {used}"}
+
+
+def test_a_blob_is_looked_for_by_its_hash(index) -> None:
+    """Not among all that a run has looked at: that is asked for each new file."""
+    output, _ = index
+    with closing(connect(output)) as db:
+        plan = [row["detail"] for row in db.execute(f"EXPLAIN QUERY PLAN {HAS_BLOB}", ("0" * 64, "source-1"))]
+    assert [detail for detail in plan if "captures" in detail] == [
+        "SEARCH captures USING INDEX captures_blob (sha256=?)"
+    ]
 
 
 def test_logins_of_earlier_versions_stay_out_of_the_index(tmp_path: Path) -> None:

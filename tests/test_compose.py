@@ -93,7 +93,7 @@ def test_the_image_has_the_extra_that_workers_need():
     (pattern,) = re.findall(r"^RUN grep -E '([^']+)'", (ROOT / "Dockerfile").read_text(), re.MULTILINE)
     pinned = [line for line in (ROOT / "requirements-dev.txt").read_text().splitlines() if re.match(pattern, line)]
     extra = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]["fleet"]
-    wanted = {one.partition("~=")[0] for one in extra} - {"deltalake"}  # which no worker needs yet
+    wanted = {one.partition("~=")[0] for one in extra}
     runtime = (ROOT / "requirements.txt").read_text().splitlines()
     assert {one.partition("==")[0] for one in pinned} == wanted - {one.partition("==")[0] for one in runtime}
 

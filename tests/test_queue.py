@@ -414,6 +414,7 @@ def test_a_host_is_one_machines_at_a_time(shared):
             assert one.may_ask("x.org"), "it is renewed"
             released: list[bool] = []
             one.give_back("x.org", lambda: released.append(True))
+            assert not released
             await asked(two, "x.org")
             assert released == [True], "lock files are given back when the row is gone"
             assert not one.may_ask("x.org")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
@@ -83,7 +82,7 @@ class Answers:
             reason = "HTTP 304 to a request that was not conditional"
             return self.looks.captures(asked, findings.CAUSES["unclear"], response, reason=reason)
         try:
-            blob = await asyncio.to_thread(self.crawl.blobs.get, str(held.sha256))
+            blob = await self.crawl.blobs.find(str(held.sha256))
         except OSError as error:
             reason = f"the store can't be asked: {error.strerror or error}"
             return self.looks.captures(asked, findings.CAUSES["disk"], response, reason=reason)

@@ -72,6 +72,9 @@ class Blobs(Protocol):
             OSError: the store can't be read; so for the methods below.
         """
 
+    async def find(self, sha256: str) -> Blob | None:
+        """Return what `get` does, without holding up others where that takes long."""
+
     def __iter__(self) -> Iterator[Blob]:
         """Yield all blobs."""
 

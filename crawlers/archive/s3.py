@@ -152,6 +152,9 @@ class S3Blobs(Blobs):
                 return None
         return Blob(sha256, found["size"], found["last_modified"].timestamp())
 
+    async def find(self, sha256: str) -> Blob | None:
+        return await asyncio.to_thread(self.get, sha256)
+
     def read(self, sha256: str, start: int, length: int) -> memoryview:
         """Return bytes of a blob.
 

@@ -8,7 +8,7 @@ import re
 from contextlib import closing
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from functools import partial
+from functools import lru_cache, partial
 from html import unescape
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import urlsplit
@@ -261,6 +261,7 @@ class AddressError(ValueError):
         self.cause = cause
 
 
+@lru_cache(maxsize=256)  # a look needs that of its address three times
 def requestable(url: str) -> str:
     """Return an address as it is requested, as browsers read it: the one judge of what catalogues and hosts give.
 

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
 
 WAITING, LEASED = range(2)
+_AT_HAND = 256  # requests that this run has made, and need not read again
 _SEE = "INSERT OR IGNORE INTO seen VALUES (?)"
 _SEEN = "SELECT 1 FROM seen WHERE fingerprint = ?"
 _ENQUEUE = "INSERT INTO requests (host, priority, state, request) VALUES (?, ?, 0, ?)"
@@ -55,7 +56,7 @@ class LedgerScheduler(BaseScheduler):
         self.crawler = crawler
         self.job = job
         self.leased: dict[Request, int] = {}
-        self.unstored: dict[int | None, Request] = {}
+        self.at_hand: dict[int | None, Request] = {}
         self.hosts = Hosts(0)
         self.closing: asyncio.Task[None] | None = None
 
@@ -108,8 +109,8 @@ class LedgerScheduler(BaseScheduler):
         self.crawler.stats.inc_value("scheduler/enqueued" if number else "dupefilter/filtered")
         if number is None:
             return False
-        if stored is None:
-            self.unstored[number] = request
+        if stored is None or len(self.at_hand) < _AT_HAND:
+            self.at_hand[number] = request
         self.hosts.add(host_of(request), 1)
         return True
 
@@ -132,7 +133,7 @@ class LedgerScheduler(BaseScheduler):
 
     def _restored(self, number: int, text: str) -> Request | None:
         try:
-            return self.unstored.pop(number, None) or restored_request(text, self.spider)
+            return self.at_hand.pop(number, None) or restored_request(text, self.spider)
         except _UNRESTORABLE as error:
             self.job.execute(_DONE, (number,))
             sentence = f"the stored request can't be restored, so it was not made: {type(error).__name__}: {error}"
@@ -144,7 +145,7 @@ class LedgerScheduler(BaseScheduler):
         if self.job.broken:
             return
         working = requests_in_progress(self.crawler)
-        for request in [request for request in self.leased if request not in working]:
+        for request in self.leased.keys() - working:
             self.job.execute(_DONE, (self.leased.pop(request),))
             self.hosts.active[host_of(request)] -= 1
 

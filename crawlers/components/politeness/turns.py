@@ -28,6 +28,7 @@ TURN = 300.0
 """Seconds after which a host is left to others who wait for it."""
 _REST = 2.0  # seconds that they have to take it; a harvest looks every half second
 _LOOK = 0.5  # seconds between looks at which hosts are asked no more
+_KEPT, _MOST = 10.0, 256  # seconds that a host stays ours which nobody else wants, as its next request comes soon
 _named = lru_cache(maxsize=4096)(addresses.host)  # hosts are few, and asked about at each look at a slot
 
 
@@ -55,23 +56,29 @@ class Turn:
         descriptor: of its lock.
         slot: the downloader's, in which the requests wait.
         since: when it was taken.
+        used: when a request to it was seen last.
         touched: when the lock's file was; a crawl that waits for it touches it.
-        seen: when a request to it was last seen.
     """
 
     descriptor: int
     slot: Slot
     since: float
+    used: float
     touched: int
-    seen: float
+
+    @property
+    def is_wanted(self) -> bool:
+        """Whether another crawl of this machine waits for it."""
+        return os.fstat(self.descriptor).st_mtime_ns != self.touched
 
 
 class Turns:
     """The hosts that this crawl may ask now, by the locks that harvests take for the crawls of single portals.
 
-    A host is given back when no request to it is left, and after `TURN` seconds if another crawl waits for it; the
-    system gives back those of a crawl that is killed. A crawl of one portal that a harvest has started has the lock
-    from that. Where the locks can't be made, no crawl waits. Where machines share hosts, others' crawls count, too.
+    A host is given back some seconds after the last request to it, at once if another crawl waits for it, and after
+    `TURN` seconds if one does; the system gives back those of a crawl that is killed. A crawl of one portal that a
+    harvest has started has the lock from that. Where the locks can't be made, no crawl waits. Where machines share
+    hosts, others' crawls count, too.
 
     Settings: JOBS_DIR, which has the locks; HOST_TURNS, which harvests set to False for the crawls of single portals.
 
@@ -147,14 +154,18 @@ class Turns:
                 self._give_back(host)
 
     def _is_over(self, host: str) -> bool:
-        turn = self.held[host]
-        if self.clock() - turn.since < TURN:
-            return False
-        is_called = self.elsewhere is not None and self.elsewhere.is_called(host)
-        return is_called or os.fstat(turn.descriptor).st_mtime_ns != turn.touched
+        return self.clock() - self.held[host].since >= TURN and self._is_wanted(host)
+
+    def _is_wanted(self, host: str) -> bool:
+        """Return whether another crawl waits for a host of ours, here or on another machine."""
+        return self.held[host].is_wanted or (self.elsewhere is not None and self.elsewhere.is_called(host))
 
     def _take(self, host: str, slot: Slot) -> bool:
-        if host in self.held:
+        turn = self.held.get(host)
+        if turn is not None:
+            turn.used = self.clock()
+            if not turn.slot.active:
+                turn.slot = slot
             return not self._is_over(host)
         if self.clock() - self.left.get(host, -_REST) < _REST:
             return False
@@ -169,7 +180,7 @@ class Turns:
         if descriptor is None:
             return locks.is_inherited(path)  # from a harvest that began before an update: it sets no HOST_TURNS
         now = self.clock()
-        self.held[host] = Turn(descriptor, slot, now, os.fstat(descriptor).st_mtime_ns, now)
+        self.held[host] = Turn(descriptor, slot, now, now, os.fstat(descriptor).st_mtime_ns)
         return True
 
     def look(self) -> None:
@@ -177,8 +188,10 @@ class Turns:
         now = self.clock()
         for host, turn in list(self.held.items()):
             is_over = self._is_over(host) and not turn.slot.transferring
-            turn.seen = now if turn.slot.active else turn.seen
-            if is_over or (now - turn.seen >= (_REST if self.elsewhere else 0.0) and not turn.slot.active):
+            turn.used = now if turn.slot.active and self.elsewhere else turn.used
+            kept = (_REST if self.elsewhere else 0.0) if self._is_wanted(host) else _KEPT
+            is_kept = now - turn.used < kept and len(self.held) <= _MOST
+            if is_over or not (turn.slot.active or is_kept):
                 self._give_back(host)
             if is_over:
                 self.left[host] = now

@@ -107,18 +107,17 @@ _VOCABULARIES: Mapping[str, tuple[str, Callable[[str], bool]]] = {
     },
 }
 """Of each vocabulary the column whose texts it may have, and whether it has one."""
-_TEXTS = """
-    SELECT 'format', format FROM resources WHERE source = :source {only}
-    UNION SELECT 'media_type', media_type FROM resources WHERE source = :source {only}
-    UNION SELECT 'license', license FROM resources WHERE source = :source {only}
-    UNION SELECT 'license', license FROM datasets WHERE source = :source {only}
-    UNION SELECT 'access_rights', access_rights FROM datasets WHERE source = :source {only}
-"""
+_TEXTS = {"resources": ("format", "media_type", "license"), "datasets": ("license", "access_rights")}
+"""The columns of each table whose texts are looked up."""
 
 
 def _known(db: sqlite3.Connection, given: Mapping[str, str | None], only: str) -> dict[str, str]:
     """Return the texts of a source, or of a dataset, that each vocabulary has, as JSON: few texts are of many files."""
-    texts = [(column, text) for column, text in db.execute(_TEXTS.format(only=only), given) if text]
+    texts: set[tuple[str, str]] = set()
+    for table, columns in _TEXTS.items():  # each is read once
+        query = f"SELECT DISTINCT {', '.join(columns)} FROM {table} WHERE source = :source {only}"  # noqa: S608
+        for row in db.execute(query, given):
+            texts.update((column, text) for column, text in zip(columns, row, strict=True) if text)
     return {
         name: json.dumps([text for column, text in texts if column == of and has(text)])
         for name, (of, has) in _VOCABULARIES.items()
@@ -317,6 +316,15 @@ def assessed(
         db: the index.
         conforms: what validation found, if there was one.
     """
+    for row in db.execute(*_query(db, source, dataset_id, conforms)):
+        name, title, publisher, *shares = row
+        yield Assessed(name, title, publisher, shares)
+
+
+def _query(
+    db: sqlite3.Connection, source: str, dataset_id: str | None = None, conforms: Conforms | None = None
+) -> tuple[str, dict[str, str | None]]:
+    """Return what selects the fields of `Assessed`, the shares by the indicators' names, and its parameters."""
     has_archive = bool(db.execute(_HAS_ARCHIVE, (source,)).fetchone()[0])
     if conforms:
         db.create_function("conforms", 2, conforms)
@@ -328,15 +336,14 @@ def assessed(
     query = _OF_DATASETS.format(
         shares=", ".join(f"avg({tests[one.name]}) AS {one.name}" for one in of_files),
         tests=", ".join(
-            f"iif(d.resources, f.{one.name}, {without_files[one.name]})" if one.is_of_files else tests[one.name]
+            (f"iif(d.resources, f.{one.name}, {without_files[one.name]})" if one.is_of_files else tests[one.name])
+            + f" AS of_{one.name}"
             for one in INDICATORS
         ),
         only=only and f"AND d.{only}",
     )
     given = {"source": source, "dataset_id": dataset_id}
-    for row in db.execute(query, given | _known(db, given, only and f"AND {only}")):
-        name, title, publisher, *shares = row
-        yield Assessed(name, title, publisher, shares)
+    return query, given | _known(db, given, only and f"AND {only}")
 
 
 def assessment(
@@ -395,6 +402,17 @@ def observed(db: sqlite3.Connection, source: str) -> dict[str, str]:
         before = dict(db.execute(_AS_BEFORE, (source, last[0], f"{METRIC}%")).fetchall())
         if before:
             return before
-    found = assessment(db, source)
+    found = _summed(db, source)
     shares = {name: found.of(name).share for name in DIMENSIONS}
     return {f"{METRIC}{name}": f"{100 * share:.1f}" for name, share in shares.items() if share is not None}
+
+
+def _summed(db: sqlite3.Connection, source: str) -> Assessment:
+    """Return the points of a source, without what fails: SQLite sums faster than each dataset is read."""
+    query, given = _query(db, source)
+    sums = ", ".join(f"count(of_{one.name}), total(1 - of_{one.name})" for one in INDICATORS)
+    datasets, *numbers = db.execute(f"SELECT count(*), {sums} FROM ({query})", given).fetchone()  # noqa: S608
+    found = Assessment(datasets)
+    for one, known, lacking in zip(INDICATORS, numbers[::2], numbers[1::2], strict=True):
+        found.checks[one.name] = Check(known, lost=one.points * lacking)
+    return found

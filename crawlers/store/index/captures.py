@@ -53,8 +53,8 @@ ORDER BY time DESC LIMIT 1
 _MADE_ID = re.compile(r"(?:[0-9a-f]{24}|[0-9a-f]{32})(?:-[0-9]+)?")
 """An id that was made of a resource's address and title: another one now where the address had a login."""
 _COUNTS = "SELECT state, count(*) FROM captures WHERE source = ? AND run = ? GROUP BY state"
-_HAS_BLOB = """
-SELECT 1 FROM captures WHERE sha256 = ?1 AND source = ?2
+HAS_BLOB = """
+SELECT 1 FROM captures INDEXED BY captures_blob WHERE sha256 = ?1 AND source = ?2
 UNION ALL SELECT 1 FROM documents WHERE source = ?2 AND kind = 'file' AND sha256 = ?1 LIMIT 1
 """
 CAPTURES = Followed(FILE, "captures")
@@ -105,7 +105,7 @@ class Captures:
 
     def has_blob(self, sha256: str) -> bool:
         """Return whether a blob has its line in the manifest or in captures.jsonl."""
-        return sha256 in self._blobs or bool(self.database.rows(_HAS_BLOB, (sha256, self.source)))
+        return sha256 in self._blobs or bool(self.database.rows(HAS_BLOB, (sha256, self.source)))
 
     def counts(self, run: str) -> dict[str, int]:
         """Return how many looks of a run found what: kept, unchanged, broken ..."""

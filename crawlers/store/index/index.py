@@ -470,6 +470,8 @@ class SkipUnchanged(BaseSpiderMiddleware):
         index = crawler.get_extension(Index)
         if index is None:
             raise NotConfigured("the spider crawls no catalogue, or EXTENSIONS lacks Index")
+        if getattr(crawler.spider, "crosses_hosts", False):  # it has no exports, and each middleware costs every answer
+            raise NotConfigured
         self.documents = index.documents
         self.job = Job.from_crawler(crawler)
         self.records = Records(crawler)
