@@ -9,7 +9,7 @@ RUN apt-get update \
     && install --directory --owner harvest /catalogues
 
 COPY requirements.txt requirements-dev.txt /package/
-RUN grep -E '^(procrastinate|psycopg)' /package/requirements-dev.txt >/package/requirements-fleet.txt \
+RUN grep -E '^(arro3|deltalake|procrastinate|psycopg)' /package/requirements-dev.txt >/package/requirements-fleet.txt \
     && pip install --no-cache-dir --requirement /package/requirements.txt --requirement /package/requirements-fleet.txt
 
 COPY pyproject.toml setup.py README.md LICENSE NOTICE /package/

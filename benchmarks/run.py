@@ -29,8 +29,8 @@
   bare_portals.py, ten threads with the same time-outs and retries; minutes a run, so --repeat 1 is enough.
 - sources: ``scrapy harvest`` of 300 small sources, one, two and four in parallel, to bare_crawls.py, where one process
   crawls them all: what the start of a crawl costs; --repeat 1 is enough.
-- store: ``scrapy crawl ckan`` into a store in S3 against the same into a folder, push and pull against files, and what a
-  night and a look cost after a year of daily runs.
+- store: ``scrapy crawl ckan`` into a store in S3 against the same into a folder, push and pull against files, and what
+  a night and a look cost after a year of daily runs.
 - scale: what an operator waits for with 1,000,000 datasets, and 300 sources that ran every night for a year; the folder
   is made first, which takes minutes, and is kept if --folder ends with ``scale``.
 - reindex: ``scrapy reindex`` with a year of daily run reports, to that with one; the view `overview` of as many runs.

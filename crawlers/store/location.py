@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
     from scrapy.settings import BaseSettings
 
-    from crawlers.fleet.store.mirror import Mirror
 
 _LEASE = (1.0, 3600.0)  # seconds that it may last
 _FILE = "file:"
@@ -108,7 +107,7 @@ def folder_name(address: str) -> str:
 
 def mirror(
     settings: BaseSettings, *, creates: bool = False, tell: Callable[[int], None] = lambda _: None
-) -> Mirror | None:
+) -> Any:
     """Return the mirror of the store, which was checked; ``None`` if output is in a folder.
 
     Args:
@@ -150,7 +149,7 @@ def seconds(settings: BaseSettings, name: str, lowest: float = 0.0, highest: flo
     return found
 
 
-def opened(address: str, folder: Path, **options: Any) -> Mirror:
+def opened(address: str, folder: Path, **options: Any) -> Any:
     """Return a mirror of a store; no request is made yet.
 
     Args:
@@ -168,7 +167,7 @@ def opened(address: str, folder: Path, **options: Any) -> Mirror:
         if is_folder
         else engine.Store.bucket(*parse(address, "OUTPUT_DIR"), address)
     )
-    return engine.Mirror(where, folder, **options)  # type: ignore[no-any-return]
+    return engine.Mirror(where, folder, **options)
 
 
 def bring_up(

@@ -421,7 +421,8 @@ class Source:
         documents = [row for row in of_part.get("document", ()) if _is_subject(row)]
         gone = [row.file for row in of_part.get("gone", ())]
         facts: dict[str, Any] = {"batch": batch, "own": batch, "token": token, "pending": None}
-        facts |= {"run": row.line for row in of_part.get("run", ())}
+        for row in of_part.get("run", ()):
+            facts["run"] = row.line
         if set(of_part) != {"run"}:
             facts["is_filled"] = None not in gone
         if any(row.entry.get("status") != "new" for row in documents):
