@@ -53,6 +53,11 @@ def bare_loop(site: Portal, output: Path, *options: str) -> Cost:
     return run([str(BENCHMARKS / "bare_loop.py"), site.url, str(output), *options], ROOT)
 
 
+def bare_ckan(site: Portal, folder: Path) -> Cost:
+    (folder / "minimal").mkdir()
+    return bare_scrapy("bare_ckan", folder, "-a", f"portal={site.url}", "-a", "folder=minimal")
+
+
 def bare_fetch(urls: Path, output: Path) -> Cost:
     output.mkdir()
     return run([str(BENCHMARKS / "bare_fetch.py"), str(urls), str(output)], ROOT)

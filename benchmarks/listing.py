@@ -7,7 +7,7 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from benchmarks.crawls import bare_loop, crawl, portal, scratch
+from benchmarks.crawls import bare_ckan, bare_loop, crawl, portal, scratch
 from benchmarks.processes import Spread
 from benchmarks.table import Row, against, compared, median
 from crawlers import settings
@@ -26,19 +26,22 @@ SAME = 1.1  # the peak of a process differs a little from run to run
 
 
 def listing(options: argparse.Namespace) -> Iterator[Row]:
-    first, again, bare, lean, without, same = [], [], [], [], [], 0
+    first, again, bare, minimal, lean, without, same = [], [], [], [], [], [], 0
     with portal(options.datasets) as site:
         for _ in range(options.repeat):
             with scratch(options.folder) as folder:
                 first.append(crawl("ckan", site, folder))
                 bare.append(bare_loop(site, folder / "bare", "--json"))
                 again.append(crawl("ckan", site, folder))
+                minimal.append(bare_ckan(site, folder))
                 lean.append(bare_loop(site, folder / "lean"))
                 without.append(crawl("ckan", site, folder / "without", *WITHOUT))
                 same = alike(folder / "ours" / "datasets", folder / "lean" / "datasets")
     yield promised("a first crawl", first, bare, FIRST)
     yield Row("the same without the descriptions", against(without, bare, "cpu"))
     yield promised("again, nothing changed", again, bare, AGAIN)
+    yield Row("a first crawl, to a minimal Scrapy spider", against(first, minimal, "cpu"))
+    yield Row("again, to that spider's first", against(again, minimal, "cpu"))
     yield Row("a first crawl's time on the clock", against(first, bare, "wall"))
     yield Row("a first crawl, to a loop with orjson", against(first, lean, "cpu"))
     yield Row("peak", ", ".join(f"{median(costs, 'mebibytes'):.0f} MiB" for costs in (first, again, bare)))

@@ -3,8 +3,8 @@
     python benchmarks/run.py --only listing
 
 - startup: ``scrapy --help``, ``jobs``, ``search``, and a crawl until its first request, to those of a stock project.
-- listing: ``scrapy crawl ckan``, the first time and again, against bare_loop.py, which asks for the same pages and
-  writes the same files.
+- listing: ``scrapy crawl ckan``, the first time and again, against bare_loop.py and bare_ckan.py, a minimal Scrapy
+  spider, which ask for the same pages and write the same files.
 - memory: the peak of that crawl at a tenth of the datasets and at all of them.
 - fetching: ``scrapy crawl hdx`` against bare_spider.py and bare_fetch.py, which ask for the same and write it.
 - requests: what a first crawl asks for, and what one asks for when nothing has changed.

@@ -51,7 +51,7 @@ HEARTBEAT_INTERVAL = 10.0  # seconds; a run on another machine that is silent fo
 RUNS_KEPT_DAYS = 365  # days that run reports are kept; the last complete ones always are; 0 = for ever
 LOGS_KEPT_DAYS = 90  # days; 0 = for ever
 SCRAPYD_NODES: list[str] = []  # where `scrapy harvest` runs sources, instead of here: "http://node1:6800"
-QUEUE = ""  # PostgreSQL, for `scrapy worker`: "postgresql://host/database"; user and password by PGUSER, PGPASSWORD
+QUEUE = ""  # PostgreSQL, of workers and hosts: "postgresql://host/database"; user and password by PGUSER, PGPASSWORD
 QUEUE_PATIENCE = 60.0  # seconds without a sign of life after which a node's crawls are given to others
 FORK_SERVER = True  # crawls are forked from a process with Scrapy in it; False: each is a new Python process
 SCRAPYD_LOGIN_ENV = "SCRAPYD_LOGIN"  # the environment variable that has Scrapyd's "user:password"

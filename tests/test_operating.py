@@ -25,7 +25,7 @@ from tests.waiting import HANG, until
 pytestmark = pytest.mark.slow
 HERE = [name for name in VERDICTS if name not in ON_NODES]
 PATIENT = {"RETRY_TIMES": "2", "BLOCKED_AFTER": "1", "SHRINK_LIMIT": "0.9"}
-SLOW = {"REQUESTS_PER_SECOND": "0.3"}  # on a busy machine ten crawls take their time to begin: none is over by then
+SLOW = {"REQUESTS_PER_SECOND": "0.15"}  # on a busy machine ten crawls take their time to begin: none is over by then
 REQUESTS = {
     "river": 8,
     "flaky": 16,

@@ -514,7 +514,7 @@ def test_hosts_take_turns_port_by_port(turns, tmp_path):
     assert turns.told == [("a.org", True)]
     os.close(other)
     assert turns.may_ask(slot("http://a.org:8000/z"))
-    assert (turns.told, turns.waiting) == ([("a.org", True), ("a.org", False)], set())
+    assert (turns.told, turns.waiting) == ([("a.org", True), ("a.org", False)], {})
     assert take(of_host(tmp_path, "a.org"), tries=1) is None
     turns.end()
     assert not [*(tmp_path / ".hosts").iterdir()]
@@ -603,7 +603,7 @@ def test_a_host_that_another_machine_asks_is_waited_for(turns, tmp_path):
     one = slot("http://a.org/x")
     for state, may in (("", False), ("another machine asks it", False), (None, True)):
         shared.state["a.org"] = state
-        assert (turns.may_ask(one), turns.told, turns.waiting) == (
+        assert (turns.may_ask(one), turns.told, set(turns.waiting)) == (
             may,
             [("a.org", True)] * (state != "") + [("a.org", False)] * may,
             {"a.org"} if state else set(),
@@ -624,6 +624,26 @@ def test_a_host_that_another_machine_asks_is_waited_for(turns, tmp_path):
     turns.now += 3
     turns.look()
     assert list(shared.left) == ["a.org"]
+
+
+def test_a_turn_begins_when_the_host_may_be_asked(turns):
+    """Not when this machine's lock was taken, to wait for another machine's turn to end."""
+    shared = turns.elsewhere = Elsewhere()
+    one = slot("http://a.org/x")
+    for why in ("the queue gives no answer", "another machine asks it"):
+        shared.state["a.org"] = why
+        assert not turns.may_ask(one)
+        assert turns.waiting["a.org"] == why, "what is told is what holds now"
+    turns.now += TURN
+    shared.state["a.org"] = None
+    shared.called.add("a.org")
+    assert turns.may_ask(one)
+    turns.now += TURN - 1
+    assert turns.may_ask(one)
+    turns.now += 1
+    turns.look()
+    assert not turns.may_ask(one)
+    assert turns.waiting == {}, "it is this crawl that has it until it is given back"
 
 
 def test_two_machines_do_not_wait_for_each_other_at_two_ports(turns):

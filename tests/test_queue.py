@@ -477,6 +477,10 @@ def test_an_archive_asks_no_host_that_another_machine_crawls(fleet, portal, tmp_
     ("address", "told"),
     [
         ("redis://here", "'redis://here' is not the address of a queue, such as postgresql://host/database."),
+        (
+            "postgresql://a..b/x",
+            "'postgresql://a..b/x' is not the address of a queue, such as postgresql://host/database.",
+        ),
         ("postgresql://me:secret@here/db", "postgresql://here/db has a password in it, which others can read"),
         ("postgresql://127.0.0.1:1/db", "The queue postgresql://127.0.0.1:1/db can't be reached (Connection refused"),
         ("{server}/nothing", 'can\'t be reached (database "nothing" does not exist): check its address'),

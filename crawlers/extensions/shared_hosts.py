@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
+from uuid import uuid4
 
 from scrapy import signals
 from scrapy.exceptions import NotConfigured
@@ -13,6 +14,7 @@ from crawlers.exceptions import OutputError
 from crawlers.extensions.waiting import stopped_by_signals
 from crawlers.fleet import load
 from crawlers.listing.spider import hosts
+from crawlers.safety import locks
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
@@ -47,11 +49,13 @@ class SharedHosts:
         if not (address and hasattr(spider, "crosses_hosts") and (takes_turns or not spider.crosses_hosts)):
             raise NotConfigured  # without a reason, which would be a warning in every log
         fleet, jobs = load("hosts", "QUEUE"), Path(settings["JOBS_DIR"])
+        patience, only = settings.getfloat("QUEUE_PATIENCE"), None if takes_turns else hosts(spider)
         try:
             node = fleet.machine(jobs)
+            if only and not all(locks.is_inherited(locks.of_host(jobs, host)) for host in only):
+                node = f"{node}:{uuid4().hex}"  # without the locks, it is not the one crawl of this machine that asks
         except OSError as error:
             raise OutputError(f"{jobs} is not writable ({error.strerror}): set another -s JOBS_DIR=") from None
-        patience, only = settings.getfloat("QUEUE_PATIENCE"), None if takes_turns else hosts(spider)
         with stopped_by_signals():
             fleet.reach(load("database", "QUEUE").checked(address), patience / 2)
         made = cls(crawler, fleet.Hosts(address, node, patience, only))

@@ -22,6 +22,7 @@ def checked(address: str) -> str:
     try:
         parts = urlsplit(address)
         has_password = parts.password is not None or "password" in parse_qs(parts.query)
+        (parts.hostname or "").encode("idna")  # as the socket will: a host that none can have is a ValueError
         is_valid = parts.scheme in ("postgresql", "postgres") and len(parts.path) > 1
     except ValueError:
         has_password, is_valid = False, False
@@ -49,7 +50,7 @@ def unreachable(address: str, error: BaseException | None) -> str:
     return f"The queue {shown(address)} can't be reached ({reason}): {advice}."
 
 
-def failure(address: str, error: psycopg.Error) -> str:
+def failure(address: str, error: Exception) -> str:
     """Return a sentence about a queue that can't be reached, or used."""
     if isinstance(error, psycopg.OperationalError):
         return unreachable(address, error)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import math
 import os
 import socket
 import time
@@ -67,16 +68,20 @@ def reach(address: str, seconds: float = 0.0) -> None:
     Raises:
         HarvestError: it can't be reached, or used.
     """
-    end = time.monotonic() + seconds
+    end, is_told = time.monotonic() + seconds, False
     while True:
         try:
             with psycopg.connect(address, connect_timeout=10, **UTF8) as connection:
                 if connection.execute("SELECT to_regclass('catalogue_crawlers_hosts')").fetchone() == (None,):
                     connection.execute("SELECT pg_advisory_xact_lock(%s)", (_TABLE_LOCK,))
                     connection.execute(_TABLE)
+                connection.execute(_TAKE, {"node": "", "lasts": timedelta(0), "hosts": []})  # whether it may be written
         except psycopg.Error as error:
             if time.monotonic() >= end or not isinstance(error, psycopg.OperationalError):
                 raise HarvestError(failure(address, error)) from None
+            if not is_told:
+                logger.warning("%s It is waited for, %d seconds at most.", failure(address, error), seconds)
+            is_told = True
         else:
             return
         time.sleep(_PAUSE)
@@ -154,7 +159,7 @@ class Hosts:
     def why(self, host: str) -> str:
         """Return why a host may not be asked, if that is known yet."""
         key = _key(host)
-        if self.is_lost or key in self.ours:
+        if self.is_lost or time.clock_gettime(_CLOCK) >= self.ours.get(key, math.inf):
             return "the queue gives no answer"
         return "another machine asks it" if key in self.others else ""
 
@@ -182,7 +187,7 @@ class Hosts:
         while True:
             try:
                 await self._work()
-            except psycopg.Error as error:
+            except Exception as error:  # noqa: BLE001 -- whatever it is, hosts are not asked, and it is tried again
                 if not self.is_lost:
                     sentence = failure(self.address, error)
                     logger.warning("%s Hosts that others may ask are not asked meanwhile.", sentence)

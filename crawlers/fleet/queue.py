@@ -1,4 +1,4 @@
-"""A queue of crawls in PostgreSQL: its address, what commands do with it, its tables. The queue is Procrastinate's."""
+"""A queue of crawls in PostgreSQL: what commands do with it, and its tables. The queue is Procrastinate's."""
 
 from __future__ import annotations
 

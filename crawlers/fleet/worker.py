@@ -234,7 +234,8 @@ class Node(Crawls):
             raise Unended(state, is_stopping=self.is_stopped)
         if found.archive and state in FOLLOWED:
             name = found.archived.name
-            await deferred(context.app, name, f"{ARCHIVES}:{name}")
+            lock = self.queue_locks({name: found.archived}).get(name, f"{ARCHIVES}:{name}")
+            await deferred(context.app, name, lock)
 
     async def _crawled(self, plan: Plan, *, due: bool) -> Outcome | None:
         """Crawl a source; return how that ended, ``None`` if it is not due any more."""

@@ -57,6 +57,7 @@ class Turn:
         slot: the downloader's, in which the requests wait.
         since: when it was taken.
         used: when a request to it was seen last.
+        is_begun: whether it could be asked by now: other machines may have it longer than this one's crawls.
         touched: when the lock's file was; a crawl that waits for it touches it.
     """
 
@@ -65,6 +66,7 @@ class Turn:
     since: float
     used: float
     touched: int
+    is_begun: bool = False
 
     @property
     def is_wanted(self) -> bool:
@@ -86,7 +88,8 @@ class Turns:
         tell: is told why a host waits, and ``None`` when it does no more.
 
     Attributes:
-        waiting: the downloader's keys of the hosts that another crawl asks.
+        waiting: the downloader's keys of the hosts that another crawl asks, and why they wait.
+        leaving: the hosts that are being given back to other machines.
         elsewhere: the hosts that machines share, if they do.
     """
 
@@ -96,7 +99,8 @@ class Turns:
         self.is_needed = is_crawl and crawler.settings.getbool("HOST_TURNS", True)
         self.held: dict[str, Turn] = {}
         self.left: dict[str, float] = {}
-        self.waiting: set[str] = set()
+        self.waiting: dict[str, str] = {}
+        self.leaving: set[str] = set()
         self.clock = monotonic
         self.tell = tell
         self.elsewhere: Elsewhere | None = None
@@ -121,27 +125,31 @@ class Turns:
         lacking = next((host for host in hosts if not self._is_ours(host, slot)), None)
         if lacking is None:
             if key in self.waiting:
-                self.waiting.remove(key)
+                del self.waiting[key]
                 self.tell(key, None)
             return True
         why = self._why(lacking)
         is_coming = lacking in self.held and not why and not self._is_over(lacking)
         if not slot.transferring and not is_coming:
             self._let_go(slot, lacking)
-        if key not in self.waiting and why:
-            self.waiting.add(key)
+        if why and why != self.waiting.get(key):
+            self.waiting[key] = why
             self.tell(key, f"waits for its turn at {key}: {why}")
             logger.info("%s waits for its turn: %s", key, why)
         return False
 
     def _is_ours(self, host: str, slot: Slot) -> bool:
         is_ours_here = not self.is_needed or self._take(host, slot)
-        return is_ours_here and (self.elsewhere is None or self.elsewhere.may_ask(host))
+        is_ours = is_ours_here and (self.elsewhere is None or self.elsewhere.may_ask(host))
+        turn = self.held.get(host)
+        if is_ours and turn and not turn.is_begun:
+            turn.is_begun, turn.since = True, self.clock()
+        return is_ours
 
     def _why(self, host: str) -> str:
         """Return why a host is not ours; nothing if its turn has ended, or nobody knows yet."""
         if self.is_needed and host not in self.held:
-            return "" if host in self.left else "another crawl of this machine asks it"
+            return "" if host in self.left or host in self.leaving else "another crawl of this machine asks it"
         return self.elsewhere.why(host) if self.elsewhere else ""
 
     def _let_go(self, slot: Slot, lacking: str) -> None:
@@ -158,7 +166,8 @@ class Turns:
 
     def _is_wanted(self, host: str) -> bool:
         """Return whether another crawl waits for a host of ours, here or on another machine."""
-        return self.held[host].is_wanted or (self.elsewhere is not None and self.elsewhere.is_called(host))
+        turn = self.held[host]
+        return turn.is_wanted or (self.elsewhere is not None and turn.is_begun and self.elsewhere.is_called(host))
 
     def _take(self, host: str, slot: Slot) -> bool:
         turn = self.held.get(host)
@@ -167,7 +176,7 @@ class Turns:
             if not turn.slot.active:
                 turn.slot = slot
             return not self._is_over(host)
-        if self.clock() - self.left.get(host, -_REST) < _REST:
+        if host in self.leaving or self.clock() - self.left.get(host, -_REST) < _REST:
             return False
         self.left.pop(host, None)
         path = locks.of_host(self.folder, host)
@@ -199,6 +208,14 @@ class Turns:
     def _give_back(self, host: str) -> None:
         release = partial(locks.give_back, locks.of_host(self.folder, host), self.held.pop(host).descriptor)
         if self.elsewhere:
-            self.elsewhere.give_back(host, release)
+            self.leaving.add(host)
+            self.elsewhere.give_back(host, partial(self._left, host, release))
         else:
             release()
+
+    def _left(self, host: str, release: Callable[[], None]) -> None:
+        """Let other crawls of this machine have a host that other machines may have by now."""
+        release()
+        self.leaving.discard(host)
+        if host in self.left:
+            self.left[host] = self.clock()
