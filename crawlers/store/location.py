@@ -105,9 +105,7 @@ def folder_name(address: str) -> str:
     return f"{plain[:100]}-{hashlib.sha256(address.encode()).hexdigest()[:8]}"
 
 
-def mirror(
-    settings: BaseSettings, *, creates: bool = False, tell: Callable[[int], None] = lambda _: None
-) -> Any:
+def mirror(settings: BaseSettings, *, creates: bool = False, tell: Callable[[int], None] = lambda _: None) -> Any:
     """Return the mirror of the store, which was checked; ``None`` if output is in a folder.
 
     Args:
