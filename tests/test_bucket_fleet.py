@@ -303,7 +303,9 @@ def test_two_machines_by_cron_without_a_queue(fleet, sites, tmp_path):
         for node in fleet.nodes[:2]
     ]
     for harvest in both:
-        assert "Traceback" not in harvest.communicate(timeout=HANG)[1]
+        _, err = harvest.communicate(timeout=HANG)
+        assert "Traceback" not in err
+        assert err.count("may ask one host at the same time: only a queue keeps them apart (QUEUE).") == 1
     for node in fleet.nodes:
         ran = node.run("harvest", "--due")
         assert (ran.returncode, ran.stdout) == (0, ""), "nothing is due any more"

@@ -22,6 +22,7 @@ from crawlers.fields import specs
 from crawlers.items import Dataset
 from crawlers.records.moment import moment
 from crawlers.safety.addresses import without_dots
+from crawlers.safety.names import ARCHIVE_OF
 from crawlers.safety.redact import without_logins
 from crawlers.safety.resolver import no_host
 from crawlers.store.index import catch_up
@@ -178,7 +179,7 @@ def check(output: Path, source: str) -> None:
         ArgumentError: there is no such source in OUTPUT_DIR.
         OutputError: there is no index that can be read.
     """
-    known = [name for name in sources_in(output) if not name.startswith("archive-of-")]
+    known = [name for name in sources_in(output) if not name.startswith(ARCHIVE_OF)]
     if source not in known:
         names = f": it has {', '.join(known[:10])}" if known else ", and no other either"
         raise ArgumentError(f"-a of={source}: {output} has no source of that name{names}. Crawl it first.")

@@ -21,7 +21,7 @@ from procrastinate.sql import queries
 
 from crawlers.exceptions import CrawlersError, HarvestError
 from crawlers.fleet.database import UTF8, checked, shown
-from crawlers.fleet.queue import ARCHIVES, CRAWL, CRAWLS, DUTIES, deferred, prepare
+from crawlers.fleet.queue import CRAWL, CRAWLS, DUTIES, deferred, locks, prepare
 from crawlers.operate.console import print_error, print_lines
 from crawlers.operate.harvest.crawls import Crawls
 from crawlers.operate.harvest.harvest import FOLLOWED
@@ -234,8 +234,7 @@ class Node(Crawls):
             raise Unended(state, is_stopping=self.is_stopped)
         if found.archive and state in FOLLOWED:
             name = found.archived.name
-            lock = self.queue_locks({name: found.archived}).get(name, f"{ARCHIVES}:{name}")
-            await deferred(context.app, name, lock)
+            await deferred(context.app, name, locks({name: frozenset()})[name])
 
     async def _crawled(self, plan: Plan, *, due: bool) -> Outcome | None:
         """Crawl a source; return how that ended, ``None`` if it is not due any more."""

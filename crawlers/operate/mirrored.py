@@ -32,8 +32,8 @@ def bring_up(
     """Bring the mirror up to date, if output is in a store.
 
     Args:
-        names: of the sources; without, or if one of them is not in the store: all, so that a message names those
-            that there are.
+        names: of the sources; without, or if one of them that is no archive is not in the store: all, so that a
+            message names those that there are.
         damaged: called with a sentence for each source that is damaged; the others are brought up to date.
         creates: whether an empty prefix becomes a store.
 

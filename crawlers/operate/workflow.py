@@ -22,10 +22,10 @@ from crawlers.archive.forms import variables
 from crawlers.exceptions import WorkflowError
 from crawlers.operate.jinja import templates
 from crawlers.operate.sources.schedule import parse
-from crawlers.operate.sources.source import archive_of
 from crawlers.records import toml
 from crawlers.s3.address import is_address
 from crawlers.s3.address import parse as parse_address
+from crawlers.safety.names import archive_of
 from crawlers.store.export.output import target
 
 if TYPE_CHECKING:

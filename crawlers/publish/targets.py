@@ -13,6 +13,7 @@ from crawlers.publish.datastore import Series
 from crawlers.publish.operations import Change, PackagePatch, ResourcePatch, patch
 from crawlers.publish.record import as_moment, placed, rules
 from crawlers.safety import strict_json
+from crawlers.safety.names import ARCHIVE_OF
 from crawlers.safety.redact import one_line
 from crawlers.store.index import catch_up
 from crawlers.store.index.captures import FIELDS, capture
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
     from crawlers.publish.record import Record, Schema
 
 
-PREFIX = "archive-of-"
 KEPT = (
     "is_last AND origin IS NULL AND resource_id NOT LIKE '@%' AND sha256 IS NOT NULL AND state IN ('kept', 'unchanged')"
 )
@@ -253,7 +253,7 @@ TARGETS = {
         none="None does: run `scrapy crawl archive -a of=SOURCE` first.",
         some="These do",
         unnamed="Name the archive.",
-        prefix=PREFIX,
+        prefix=ARCHIVE_OF,
     ),
     "datasets": Offer(
         Datasets,

@@ -21,6 +21,8 @@ _READ = 8_000  # characters of an address; what follows is not read
 _LONGEST = 255  # bytes in a file name, on nearly every file system
 _SOURCE = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]{0,99}")
 _FOLDERS = {"dataset": "datasets", "site": "sites", "extension": "extensions"}
+ARCHIVE_OF = "archive-of-"
+"""What the name of an archive begins with; the name of the source follows."""
 
 
 def safe(identifier: str) -> str:
@@ -56,6 +58,11 @@ def last_segment(url: str) -> str:
     except ValueError:
         return ""
     return unquote(path.rstrip("/").rpartition("/")[2])
+
+
+def archive_of(source: str) -> str:
+    """Return the name of a source's archive."""
+    return f"{ARCHIVE_OF}{source}"
 
 
 def is_source(name: str) -> bool:

@@ -16,6 +16,7 @@ from crawlers.exceptions import OutputError, StoreUnreachableError
 from crawlers.fleet import load
 from crawlers.s3.address import is_address, parse
 from crawlers.safety.inside import is_inside
+from crawlers.safety.names import ARCHIVE_OF
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
@@ -184,15 +185,17 @@ def bring_up(
         lost: called with a sentence if the store gives no answer, so that the mirror may be behind.
         damaged: called with a sentence for each source that is damaged; by default ``lost``.
         creates: whether an empty prefix becomes a store.
-        known: only these of all, if the store has each of them.
+        known: only those of these that are there, unless one that is no archive is not.
 
     Raises:
         StoreError: the store can't be used, or it gives no answer and the mirror has nothing.
     """
     try:
         found = mirror(settings, creates=creates)
-        if found and known and set(known) <= set(found.sources()):
-            names = known
+        if found and known:
+            there = set(found.sources()).intersection(known)
+            if there and all(name in there or name.startswith(ARCHIVE_OF) for name in known):
+                names = sorted(there)
         return found.refresh(names, damaged or lost) if found else []
     except StoreUnreachableError as error:
         folder = Path(settings["OUTPUT_DIR"])

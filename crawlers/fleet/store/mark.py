@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 SCHEMA = 2
 """1 was a log of commits of packs and segments."""
-_LAST_OF_1 = "20d18432"
+_LAST_OF_1 = "11a44c41"
 """The last commit of this project that reads a store of schema 1."""
 NAME = "catalogue-crawlers.json"
 _LARGEST = 1024 * 1024  # bytes

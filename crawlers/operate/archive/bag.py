@@ -17,13 +17,13 @@ from scrapy.exporters import PythonItemExporter
 
 from crawlers.exceptions import ArchiveError
 from crawlers.operate.archive.file_names import FileNames
-from crawlers.operate.archive.holdings import ARCHIVE_OF, CHUNK, StoredFile
+from crawlers.operate.archive.holdings import CHUNK, StoredFile
 from crawlers.operate.archive.inventory import stored
 from crawlers.operate.archive.retrieval import check_free, why
 from crawlers.operate.archive.warc import REQUESTS, Records, agent, answered, date
 from crawlers.operate.console import print_error
 from crawlers.safety import inside, strict_json
-from crawlers.safety.names import safe
+from crawlers.safety.names import ARCHIVE_OF, safe
 from crawlers.safety.redact import one_line, safe_line
 from crawlers.store.export.output import target
 from crawlers.store.figures.formatting import number

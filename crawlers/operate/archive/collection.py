@@ -13,12 +13,11 @@ from urllib.parse import urlsplit
 
 from crawlers.exceptions import ArchiveError, DamagedError
 from crawlers.operate.archive.bag import GAP, pack, write
-from crawlers.operate.archive.holdings import ARCHIVE_OF
 from crawlers.operate.console import print_error
 from crawlers.operate.jinja import templates
 from crawlers.operate.place import place_of
 from crawlers.safety import strict_json
-from crawlers.safety.names import safe
+from crawlers.safety.names import ARCHIVE_OF, safe
 from crawlers.safety.redact import safe_line
 from crawlers.store.figures.formatting import number, size
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple, Self
 
 from crawlers.exceptions import ArchiveError, DamagedError, hint
 from crawlers.operate.console import print_error
+from crawlers.safety.names import ARCHIVE_OF
 from crawlers.safety.redact import one_line
 from crawlers.safety.sqlite import transaction
 from crawlers.store.index import catch_up
@@ -27,9 +28,6 @@ if TYPE_CHECKING:
 
     from crawlers.archive.blobs import Blobs
     from crawlers.items import Capture
-
-ARCHIVE_OF = "archive-of-"
-"""What the name of an archive begins with; the name of the source follows."""
 
 CHUNK = 1024 * 1024  # bytes that are read of a file at a time
 

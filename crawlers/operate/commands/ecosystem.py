@@ -38,6 +38,10 @@ class Command(ProjectCommand):
         add("--max-down", default="10", metavar="PERCENT", help=most)
         add("--csv", type=Path, default=Path("csv"), metavar="DIR", help="where run writes CSV files (default csv)")
 
+    def named(self, args: list[str], opts: argparse.Namespace) -> list[str]:
+        """Return the sources whose files are written."""
+        return args[2:] if args[:1] == ["csv"] else []
+
     def execute(self, args: list[str], opts: argparse.Namespace) -> None:
         verb, names = self.verb(args, opts)
         self.exitcode = verb.function(self, names, opts)

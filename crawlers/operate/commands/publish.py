@@ -76,7 +76,7 @@ class Command(StrictCommand):
         from crawlers.publish.spider import PublishSpider
         from crawlers.store.runs import EXIT_CODES
 
-        bring_up(self.settings)
+        bring_up(self.settings, args[1:])
         publishing = Publishing(self, opts)
         given = publishing.arguments(args)
         crawler = self.crawler_process.create_crawler(PublishSpider)

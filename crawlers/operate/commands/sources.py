@@ -9,6 +9,7 @@ from functools import partial
 from scrapy.exceptions import UsageError
 
 from crawlers.operate.strict_command import ProjectCommand, Verb
+from crawlers.safety.names import archive_of
 
 _IN = "crawlers.operate.sources"
 _EDITED = ("schedule", "contact", "spargs")
@@ -107,7 +108,8 @@ class Command(ProjectCommand):
 
         words = args or ["list"]
         if words[0] in _READING:
-            bring_up(self.settings, creates=True)
+            shown = words[1:2] if words[0] == "show" else []
+            bring_up(self.settings, [*shown, *map(archive_of, shown)], creates=True)
         with owning(self.settings, changed_folders(self.settings, words)) as owners:
             verb, names = self.verb(words, opts)
             self.exitcode = verb.function(Call(self, words[0], names, opts))

@@ -26,9 +26,9 @@ from crawlers.operate.harvest.job import read_claim
 from crawlers.operate.sources.file import digest
 from crawlers.operate.sources.folders import Places, extent
 from crawlers.operate.sources.shrink import SETTING, check_queue, refused, to_accept, what
-from crawlers.operate.sources.source import Source, archive_of
+from crawlers.operate.sources.source import Source
 from crawlers.safety.locks import is_crawled
-from crawlers.safety.names import is_source
+from crawlers.safety.names import archive_of, is_source
 from crawlers.safety.redact import redact
 from crawlers.store.figures.formatting import counted, size
 from crawlers.store.runs import at_work, runs

@@ -275,6 +275,9 @@ class Harvesting:
         if chosen and not self.opts.dry_run and not self.opts.scrapyd and self.queue:
             return self._defer(chosen, crawls, refused)
         if chosen and not self.opts.dry_run:
+            if self.opts.due and crawls.store:
+                alone = "only a queue keeps them apart (QUEUE)"
+                print_error(f"Machines that share {crawls.store} may ask one host at the same time: {alone}.")
             return self._crawl(chosen, crawls, refused)
         return exit_code(refused)
 

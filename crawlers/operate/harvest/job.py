@@ -26,8 +26,6 @@ _OWN = (
     *("OUTPUT_DIR", "OUTPUT_STORE", "OUTPUT_MIRROR", "JOBDIR", "JOBS_DIR", "LOGS_DIR"),
     *("LOG_FILE", "SOURCES_FILE", "SCRAPYD_NODES"),
 )
-MANY = frozenset({"archives"})
-"""What stands for the hosts of a crawl that asks many, if output is in a store: these crawls take turns."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -122,8 +120,7 @@ def plan(job: Job, spider: Any) -> Plan:
     made = spider(**job.arguments)
     identity = {"spider": spider.name, "arguments": made.given, **getattr(made, "identity", {})}
     identity["output"] = job.settings["OUTPUT_DIR"]
-    asked = hosts(made) or (MANY if job.settings.get("OUTPUT_STORE") else frozenset())
-    return Plan(job=job, hosts=asked, identity=identity)
+    return Plan(job=job, hosts=hosts(made), identity=identity)
 
 
 def setting_text(value: Any) -> str:

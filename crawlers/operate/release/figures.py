@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from crawlers.exceptions import ExportError
-from crawlers.operate.archive.holdings import ARCHIVE_OF
+from crawlers.safety.names import ARCHIVE_OF
 from crawlers.store.columns import opened
 from crawlers.store.figures import contents
 from crawlers.store.figures.quality import DIMENSIONS, Assessment, assessment, together

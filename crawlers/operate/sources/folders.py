@@ -22,9 +22,9 @@ from crawlers.operate.mirrored import stored
 from crawlers.operate.notify import outbox
 from crawlers.operate.sources import edit
 from crawlers.operate.sources.file import Call, SourcesFile
-from crawlers.operate.sources.source import archive_of
 from crawlers.safety import inside, strict_json
 from crawlers.safety.locks import LOCK, take
+from crawlers.safety.names import archive_of
 from crawlers.store import lines, timeseries
 from crawlers.store.figures.formatting import counted, size
 from crawlers.store.index import captures

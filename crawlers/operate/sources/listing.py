@@ -20,8 +20,9 @@ from crawlers.operate.harvest import selection
 from crawlers.operate.sources.file import Call, SourcesFile, address, report
 from crawlers.operate.sources.folders import Places
 from crawlers.operate.sources.keys import missing
-from crawlers.operate.sources.source import Known, Source, archive_of, project
+from crawlers.operate.sources.source import Known, Source, project
 from crawlers.records.moment import moment, written
+from crawlers.safety.names import archive_of
 from crawlers.safety.redact import one_line, redact
 from crawlers.store.figures.formatting import natural, number, size
 from crawlers.store.figures.overview import NO_STATUS, UNLISTED, counts, figures

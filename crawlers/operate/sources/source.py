@@ -25,6 +25,7 @@ from crawlers.operate.sources.schedule import Schedule
 from crawlers.publish.datasets import extra_names
 from crawlers.records import curation
 from crawlers.records.toml import Table
+from crawlers.safety.names import archive_of
 from crawlers.safety.redact import redact
 from crawlers.store.sources_file import zone
 
@@ -32,11 +33,6 @@ Review = Literal["open", "approved", "refused"]
 _OF_ARCHIVES = ("ARCHIVE_", "ALLOWED_PRIVATE_HOSTS", "CONTACT", "DOWNLOAD_TIMEOUT", "FORMS_FILE", "LOG_", "NOTIFY_")
 """The settings of a source that its archive has, too, by their beginning."""
 REVIEWS = ("open", "approved", "refused")
-
-
-def archive_of(name: str) -> str:
-    """Return the name of a source's archive."""
-    return f"archive-of-{name}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
