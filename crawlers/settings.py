@@ -18,7 +18,7 @@ _HOME = Path(os.environ.get("CRAWLERS_HOME", ""))  # what relative paths below a
 
 # Identity
 BOT_NAME = "catalogue-crawlers"
-VERSION = "0.3.0.dev0"
+VERSION = "0.4.0.dev0"
 CONTACT = ""  # a mail address or a page; goes into the user agent, so that a portal's operator can reach you
 SPIDER_MODULES = ["spiders"] if find_spec("spiders") else []  # the folder's; generic spiders are always there
 NEWSPIDER_MODULE = "spiders"

@@ -117,6 +117,24 @@ def test_a_fork_is_a_process_of_its_own(place, portal):
     assert place.left("s0") == whole(place, sites[0])
 
 
+def test_crawls_into_a_store_are_forked_too(place, portal):
+    """Delta-rs starts a thread when it is imported, and a process with threads is not forked."""
+    place.sources(**{f"s{number}": hdx(portal(datasets=30)) for number in range(3)})
+    store = ("-s", f"OUTPUT_DIR=file://{place.folder}/store", "-s", f"OUTPUT_MIRROR={place.folder}/mirrors")
+    harvest = place.begin("--all", "--parallel", "3", *SLOW, *store)
+    crawls = Path(f"/proc/{harvest.pid}/task/{harvest.pid}/children")
+
+    def at_work() -> list[str]:
+        return [line for pid in crawls.read_text().split() if " crawl hdx " in (line := command_line(int(pid)))]
+
+    until(lambda: harvest.poll() is not None or len(at_work()) == 3)
+    assert harvest.poll() is None, "each is a fork"
+    out, err = harvest.communicate(timeout=HANG)
+    assert (harvest.returncode, err) == (0, "")
+    assert {row[0] for row in table(out).values()} == {"complete"}
+    assert {path.name for path in (place.folder / "store").iterdir() if path.is_dir()} == {"s0", "s1", "s2"}
+
+
 def test_two_crawls_are_new_processes(place, portal):
     place.sources(one=hdx(portal(datasets=40)), two=ckan(portal(datasets=5)))
     harvest = place.begin("--all", *SLOW)

@@ -34,7 +34,7 @@ from crawlers.records.moment import moment
 from crawlers.store.runs import last
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
+    from collections.abc import Awaitable, Callable, Sequence
 
     from procrastinate import JobContext
     from procrastinate.jobs import Job
@@ -163,8 +163,11 @@ class Node(Crawls):
         self.defers_due = defers_due
         self.patience = settings.getfloat("QUEUE_PATIENCE")
         self.harvests: dict[str, Harvest] = {}
-        locks, modules = lambda source: self.harvests[source].locks(source), ("crawlers.fleet.hosts",)
-        self.processes = Processes(self.logs, locks, forks=self.forks, modules=modules)
+        modules = [*self.modules, "crawlers.fleet.hosts"]
+        self.processes = Processes(self.logs, self._locks, forks=self.forks, modules=modules)
+
+    def _locks(self, source: str) -> Sequence[int]:
+        return self.harvests[source].locks(source)
 
     def work(self) -> None:
         """Crawl until it is stopped.

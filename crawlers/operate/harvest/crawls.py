@@ -97,7 +97,8 @@ class Crawls:
         archives = [source.archived for source in chosen if source.archive]
         self.sources = {source.name: source for source in (*chosen, *archives)}
         harvest = self._harvest(archives, is_wanted, silent)
-        runner: Runner = Processes(self.logs, harvest.locks, forks=self.forks and len(self.sources) > _FEW)
+        forks = self.forks and len(self.sources) > _FEW
+        runner: Runner = Processes(self.logs, harvest.locks, forks=forks, modules=self.modules)
         if self.nodes:
             from crawlers.operate.harvest.scrapyd import Nodes  # noqa: PLC0415 -- aiohttp takes 150 ms
 
@@ -117,6 +118,11 @@ class Crawls:
             colours = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
             print_lines(table([_HEADING, *map(_row, harvest.outcomes)], colours=colours))
         return harvest.outcomes
+
+    @property
+    def modules(self) -> list[str]:
+        """What its crawls need besides what all do."""
+        return ["crawlers.fleet.storing", "crawlers.fleet.store"] if self.store else []
 
     def _harvest(self, archives: Sequence[Source], is_wanted: Callable[[str], bool], silent: bool) -> Harvest:
         return Harvest(
