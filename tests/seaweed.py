@@ -147,6 +147,7 @@ class Faults(ThreadingTCPServer):
 
     daemon_threads = True
     block_on_close = False
+    request_queue_size = 128  # a table is read by many connections at once
 
     def __init__(self, behind: str) -> None:
         super().__init__(("127.0.0.1", 0), _Exchange)
