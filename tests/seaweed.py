@@ -7,7 +7,7 @@ import re
 import socket
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import timedelta
 from email.utils import format_datetime, parsedate_to_datetime
 from pathlib import Path
@@ -143,6 +143,7 @@ class Faults(ThreadingTCPServer):
             connection breaks in the middle of the body), ``lose`` (it breaks before the answer to what was done).
         asked: the request lines that came.
         ahead: seconds that the dates of its answers are.
+        seen: called with each request line, before the request goes on and after it was done, before its answer.
     """
 
     daemon_threads = True
@@ -155,6 +156,7 @@ class Faults(ThreadingTCPServer):
         self.planned: dict[str, list[str]] = {}
         self.asked: list[str] = []
         self.ahead = 0.0
+        self.seen: Callable[[str], object] = lambda _: None
         self.stopped = Event()
 
     def __enter__(self) -> Self:
@@ -181,6 +183,7 @@ class _Exchange(StreamRequestHandler):
     def handle(self) -> None:
         line, *headers = iter(lambda: self.rfile.readline().strip(), b"")
         self.server.asked.append(line.decode())
+        self.server.seen(line.decode())
         length = next((int(one[15:]) for one in headers if one.lower().startswith(b"content-length:")), 0)
         planned = self.server.planned.get(line.decode().split()[0])
         fault = planned.pop(0) if planned else ""
@@ -201,9 +204,12 @@ class _Exchange(StreamRequestHandler):
             while length and (part := self.rfile.read(min(length, 65536))):
                 server.sendall(part)
                 length -= len(part)
-            while fault != "cut" and (part := server.recv(65536)):
+            part = b"" if fault == "cut" else server.recv(65536)
+            self.server.seen(head[0].decode())
+            while part:
                 if fault != "lose":
                     self.wfile.write(_DATE.sub(self._dated, part) if self.server.ahead else part)
+                part = server.recv(65536)
 
     def _dated(self, found: re.Match[bytes]) -> bytes:
         date = parsedate_to_datetime(found[1].decode()) + timedelta(seconds=self.server.ahead)
