@@ -8,6 +8,7 @@ import socket
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from datetime import timedelta
 from email.utils import format_datetime, parsedate_to_datetime
 from pathlib import Path
@@ -193,9 +194,9 @@ class _Exchange(StreamRequestHandler):
         elif fault == "stall":
             self.server.stopped.wait(600)
         else:
-            self._pass(
-                [line, *headers, b"Connection: close", b"", b""], length // 2 if fault == "cut" else length, fault
-            )
+            length = length // 2 if fault == "cut" else length
+            with suppress(ConnectionError):  # who asked was killed
+                self._pass([line, *headers, b"Connection: close", b"", b""], length, fault)
 
     def _pass(self, head: list[bytes], length: int, fault: str) -> None:
         behind = self.server.behind
@@ -204,7 +205,7 @@ class _Exchange(StreamRequestHandler):
             while length and (part := self.rfile.read(min(length, 65536))):
                 server.sendall(part)
                 length -= len(part)
-            part = b"" if fault == "cut" else server.recv(65536)
+            part = b"" if fault == "cut" or length else server.recv(65536)  # else who asked was killed
             self.server.seen(head[0].decode())
             while part:
                 if fault != "lose":
