@@ -53,7 +53,7 @@ CHANGES = {"write", "truncate", "fsync", "replace", "rename", "unlink", "mkdir",
     "Connection.executemany", "write_to_deltalake", "put", "RawDeltaTable.compact_optimize", "RawDeltaTable.vacuum",
     "RawDeltaTable.create_checkpoint", "RawDeltaTable.update"}
 COMMITTED = -1
-READS = {"fact", "end", "subject", "subjects", "files", "__init__", "_base", "_body", "_check"}
+READS = {"fact", "end", "subject", "subjects", "files", "__init__", "known", "_base", "_body", "_check"}
 
 def place(frame):
     """Return where this project changes something."""

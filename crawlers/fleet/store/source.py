@@ -323,12 +323,12 @@ class Source:
         removed: set[str] = set()
         former: Versions | None = None
         try:
-            for row in rows:
-                if not _is_subject(row):
-                    continue
+            subjects = [(row.key, row) for row in rows if _is_subject(row)]
+            known = self.state.known(key for key, _ in subjects)
+            for key, row in subjects:
                 self._check_document(row)
-                key, file = row.key, str(row.file)
-                before = found.get(key) or self.state.subject(key)
+                file = str(row.file)
+                before = found.get(key) or known.get(key)
                 if before and self.versions and (before.sha256 != row.sha256 or row.entry["status"] != "new"):
                     former = former or Versions.writing(self.folder)
                     self._keep(former, key, before, row, contents.get(before.file))
@@ -571,8 +571,7 @@ def _grown(end: End, text: bytes) -> End:
 
 def _is_subject(row: Row) -> bool:
     """Return whether a row is of a document that a crawl wrote."""
-    kind, dataset_id, _ = row.key
-    return bool(kind and dataset_id and row.file and row.sha256)
+    return bool(row.file and row.sha256 and row.entry.get("kind") and row.entry.get("dataset_id"))
 
 
 def _subject(row: Row) -> Subject:
