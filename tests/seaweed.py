@@ -7,7 +7,8 @@ import re
 import socket
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 from datetime import timedelta
 from email.utils import format_datetime, parsedate_to_datetime
 from pathlib import Path
@@ -143,6 +144,7 @@ class Faults(ThreadingTCPServer):
             connection breaks in the middle of the body), ``lose`` (it breaks before the answer to what was done).
         asked: the request lines that came.
         ahead: seconds that the dates of its answers are.
+        seen: called with each request line, before the request goes on and after it was done, before its answer.
     """
 
     daemon_threads = True
@@ -156,6 +158,7 @@ class Faults(ThreadingTCPServer):
         self.planned: dict[str, list[str]] = {}
         self.asked: list[str] = []
         self.ahead = 0.0
+        self.seen: Callable[[str], object] = lambda _: None
         self.stopped = Event()
 
     def __enter__(self) -> Self:
@@ -182,6 +185,7 @@ class _Exchange(StreamRequestHandler):
     def handle(self) -> None:
         line, *headers = iter(lambda: self.rfile.readline().strip(), b"")
         self.server.asked.append(line.decode())
+        self.server.seen(line.decode())
         length = next((int(one[15:]) for one in headers if one.lower().startswith(b"content-length:")), 0)
         planned = self.server.planned.get(line.decode().split()[0])
         fault = planned.pop(0) if planned else ""
@@ -191,9 +195,9 @@ class _Exchange(StreamRequestHandler):
         elif fault == "stall":
             self.server.stopped.wait(600)
         else:
-            self._pass(
-                [line, *headers, b"Connection: close", b"", b""], length // 2 if fault == "cut" else length, fault
-            )
+            length = length // 2 if fault == "cut" else length
+            with suppress(ConnectionError):  # who asked was killed
+                self._pass([line, *headers, b"Connection: close", b"", b""], length, fault)
 
     def _pass(self, head: list[bytes], length: int, fault: str) -> None:
         behind = self.server.behind
@@ -202,9 +206,12 @@ class _Exchange(StreamRequestHandler):
             while length and (part := self.rfile.read(min(length, 65536))):
                 server.sendall(part)
                 length -= len(part)
-            while fault != "cut" and (part := server.recv(65536)):
+            part = b"" if fault == "cut" or length else server.recv(65536)  # else who asked was killed
+            self.server.seen(head[0].decode())
+            while part:
                 if fault != "lose":
                     self.wfile.write(_DATE.sub(self._dated, part) if self.server.ahead else part)
+                part = server.recv(65536)
 
     def _dated(self, found: re.Match[bytes]) -> bytes:
         date = parsedate_to_datetime(found[1].decode()) + timedelta(seconds=self.server.ahead)

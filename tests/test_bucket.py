@@ -1016,6 +1016,8 @@ def test_a_kill_while_a_folder_is_brought_up_anew_is_made_good(one, two, monkeyp
         folder(one).write("more", run=THIRD)
     real, count = Path.rename, {"built": 1, "left": 2, "swapped": 3}[where]
     done: list[Path] = []
+    told: list[str] = []
+    two.store.tell = told.append
 
     def dying(self: Path, target: Path) -> Path:
         done.append(self)
@@ -1033,6 +1035,7 @@ def test_a_kill_while_a_folder_is_brought_up_anew_is_made_good(one, two, monkeyp
     assert contents(two.folder) == contents(one.folder)
     (left,) = two.known.glob("left/*/hdx")
     assert (left / "datasets" / "mine.json").exists(), "nothing is deleted"
+    assert [sentence.endswith(f"What only this machine had is in {left}.") for sentence in told] == [True]
 
 
 def test_a_source_that_a_killed_removal_left_is_no_half_of_one(one, two, monkeypatch):

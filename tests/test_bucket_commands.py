@@ -10,7 +10,6 @@ import signal
 import subprocess
 import sys
 import urllib.request
-from collections.abc import Callable, Iterator
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -21,7 +20,7 @@ from crawlers.store import lines
 from crawlers.store.contract import LINES
 from crawlers.store.index.known import Known
 from crawlers.store.versions import Versions
-from tests.buckets import Folder, contents, documents
+from tests.buckets import Folder, contents
 from tests.conftest import ROOT, scrapy
 from tests.machines import Node
 from tests.seaweed import seaweed
@@ -197,127 +196,6 @@ def test_a_pull_of_a_source_that_is_damaged(output, address, seaweed, tmp_path):
     ran = scrapy("pull", address, str(tmp_path / "pulled"))
     assert (ran.returncode, ran.stdout, ran.stderr.count("\n")) == (3, "hdx: 41 files pulled\n", 1)
     assert ran.stderr.startswith(f"[other] is damaged in {address} (")
-
-
-# Kills
-
-
-KILLS = """
-import os, sys, traceback
-from pathlib import Path
-from crawlers.fleet.store import source, table
-from crawlers.fleet.store.state import State
-from crawlers.safety import inside
-from crawlers.store.location import opened
-
-left = 0
-
-def border():
-    global left
-    left -= 1
-    if left == 0:
-        os._exit(9)
-
-def between(owner, name):
-    work = getattr(owner, name)
-    def bordered(*words, **options):
-        border()
-        value = work(*words, **options)
-        border()
-        return value
-    setattr(owner, name, bordered)
-
-for owner, name in (
-    (table, "write_deltalake"), (table.DeltaTable, "create_checkpoint"), (table.DeltaTable, "vacuum"), (os, "replace"),
-    (State, "note"), (State, "set_subjects"), (inside, "appended"), (source.shutil, "rmtree"), (Path, "rename"),
-):
-    between(owner, name)
-
-def work(what, address, folder):
-    here = opened(address, Path(folder))
-    here.check(creates=True)
-    if what == "copy":
-        for source in here.sources():
-            here.pull(source)
-    else:
-        with here.own("hdx") as owner:
-            owner.store(is_end=True)
-            owner.tidy()
-
-for line in sys.stdin:
-    number, *words = line.split()
-    left = int(number)
-    child = os.fork()
-    if child == 0:
-        try:
-            work(*words)
-        except BaseException:
-            traceback.print_exc()
-            os._exit(1)
-        os._exit(0)
-    print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
-"""
-
-
-@pytest.fixture
-def killed() -> Iterator[Callable[..., int]]:
-    """Runs until the border with a number, in a fork, and returns the exit code."""
-    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
-    with subprocess.Popen([sys.executable, "-c", KILLS], cwd=ROOT, text=True, **pipes) as server:
-
-        def run(*words: object) -> int:
-            server.stdin.write(" ".join(map(str, words)) + "\n")
-            server.stdin.flush()
-            code = int(server.stdout.readline())
-            assert code in (0, 9)
-            return code
-
-        yield run
-        server.stdin.close()
-
-
-@BOTH
-def test_kills_while_a_folder_is_stored(output, address, tmp_path, killed):
-    """At every border: before and after each request that changes something, and each change here."""
-    twin, ever = shutil.copytree(output, tmp_path / "twin"), set(documents(contents(output)))
-    for border in range(1, 1000):
-        if killed(border, "own", address, output) == 0:
-            break
-        for path in (output / "hdx", twin / "hdx"):
-            _crawl(path, border)
-        ever |= documents(contents(twin)).keys()
-        if border % 10 == 7:
-            seen = tmp_path / f"seen{border}"
-            if scrapy("pull", address, str(seen), "hdx").returncode == 0:
-                assert documents(contents(seen)).keys() <= ever
-    assert border > 15
-    assert scrapy("pull", address, str(tmp_path / "pulled"), "hdx").returncode == 0
-    assert contents(tmp_path / "pulled" / "hdx") == contents(output / "hdx") == contents(twin / "hdx")
-
-
-def _crawl(path: Path, number: int) -> None:
-    """Change a document by as many bytes as it has, rename another one, and add to a report and a time series."""
-    made, series = Folder(path), path / "timeseries" / "2026.csv"
-    made.write(f"id{number % 7}", f"new {number:04}", slug="a-name", run=SECOND)
-    for renamed in (path / "datasets").glob(f"id{number % 5 + 10}__*"):
-        renamed.unlink()
-    made.write(f"id{number % 5 + 10}", slug=f"name-{number}", run=SECOND)
-    made.report(FIRST, listed=number)
-    series.parent.mkdir(exist_ok=True)
-    with series.open("a") as rows:
-        rows.write(f"{number}\n")
-
-
-@BOTH
-def test_kills_while_a_folder_is_pulled(output, address, tmp_path, killed):
-    assert scrapy("push", str(output), address).returncode == 0
-    Folder(output / "hdx").write("id3", "newer", slug="a-name", run=SECOND)
-    assert scrapy("push", str(output), address).returncode == 0
-    for border in range(1, 1000):
-        if killed(border, "copy", address, tmp_path / "pulled") == 0:
-            break
-    assert border > 15  # what was written before a kill is not written again
-    assert contents(tmp_path / "pulled") == contents(output)
 
 
 def test_a_push_that_is_interrupted_goes_on(address, seaweed, tmp_path):

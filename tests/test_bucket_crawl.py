@@ -11,9 +11,11 @@ from collections.abc import Callable, Iterator
 from itertools import count
 from pathlib import Path
 
+import obstore
 import pytest
+from deltalake import DeltaTable
 
-from tests.buckets import contents, documents, told
+from tests.buckets import Folder, contents, documents, told
 from tests.machines import Node
 from tests.seaweed import Faults, Seaweed, seaweed
 from tests.waiting import HANG, until
@@ -115,6 +117,41 @@ def test_another_machine_asks_for_nothing_that_is_stored(node, portal):
     assert site.requests(EXPORT) == asked == 120
     since = b.crawl(site, "-a", "since=last")
     assert (since.code, since.report["since"] is not None) == (0, True), "its last complete run is known here"
+
+
+@BOTH
+def test_a_crawl_without_news_is_one_commit_of_two_objects(node, portal):
+    site = portal(datasets=3)
+    a = node("a", OUTPUT_LEASE="60")
+    assert a.crawl(site).code == 0
+    before = objects(a)
+    assert a.crawl(site).report["counts"]["unchanged"] == 12
+    assert sorted(name.rpartition(".")[2] for name in objects(a) - before) == ["json", "parquet"]
+
+
+@pytest.mark.parametrize("address", ["file"], indirect=True)
+def test_a_crawl_merges_many_small_files_at_its_end(node, portal):
+    """Who reads the table slowly finds the files of before."""
+    a = node("a", OUTPUT_LEASE="60")
+    here = a.mirror()
+    here.check(creates=True)
+    for number in range(50):
+        with here.own("hdx"):
+            Folder(here.folder / "hdx").write(f"other{number}")
+    slow = DeltaTable(f"{a.address}/hdx", storage_options=here.store.options)
+    before, rows = objects(a), slow.to_pyarrow_table().num_rows
+    assert a.crawl(portal(datasets=3)).code == 0
+    now = DeltaTable(f"{a.address}/hdx", storage_options=here.store.options)
+    assert (len(slow.file_uris()), len(now.file_uris())) == (50, 1)
+    assert before <= objects(a)
+    assert slow.to_pyarrow_table().num_rows == rows
+    assert documents(contents(a.output)) == documents(a.stored())
+
+
+def objects(node: Node) -> set[str]:
+    """Return the names of all objects of a source's table."""
+    store = node.mirror().store.objects
+    return {found["path"] for page in obstore.list(store, "hdx") for found in page}
 
 
 def test_what_is_stored_can_be_read_while_it_is_crawled(node, portal):

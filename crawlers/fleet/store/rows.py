@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 from functools import cache
-from itertools import chain
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from arro3.core import Array, DataType, Field, Schema, Table
@@ -161,11 +160,12 @@ def from_batches(batches: Iterable[Any]) -> list[Row]:
     """Return the rows of some Arrow batches with the columns of `READ`."""
     width = len(_COLUMNS)
     names = READ[width:]
-    found = (zip(*(batch.column(name).to_pylist() for name in READ), strict=True) for batch in batches)
-    return [
-        Row(*values[:width], entry=dict(zip(names, values[width:], strict=True)))  # type: ignore[misc]
-        for values in chain.from_iterable(found)
-    ]
+    found: list[Row] = []
+    for batch in batches:
+        columns = [batch.column(name).to_pylist() for name in READ]
+        entries = [dict(zip(names, values, strict=True)) for values in zip(*columns[width:], strict=True)]
+        found += map(Row, *columns[:width], entries)
+    return found
 
 
 def check(row: Row) -> None:

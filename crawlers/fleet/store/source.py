@@ -118,6 +118,8 @@ class Source:
             StoreError: the store can't be read, or the folder can't be written.
         """
         with written(self.folder):
+            if self.folder.exists():
+                self._tell_left()
             self.settle()
             last, batch = self.table.last(), self.state.batch
             if not last:
@@ -321,12 +323,12 @@ class Source:
         removed: set[str] = set()
         former: Versions | None = None
         try:
-            for row in rows:
-                if not _is_subject(row):
-                    continue
+            subjects = [(row.key, row) for row in rows if _is_subject(row)]
+            known = self.state.known(key for key, _ in subjects)
+            for key, row in subjects:
                 self._check_document(row)
-                key, file = row.key, str(row.file)
-                before = found.get(key) or self.state.subject(key)
+                file = str(row.file)
+                before = found.get(key) or known.get(key)
                 if before and self.versions and (before.sha256 != row.sha256 or row.entry["status"] != "new"):
                     former = former or Versions.writing(self.folder)
                     self._keep(former, key, before, row, contents.get(before.file))
@@ -459,29 +461,50 @@ class Source:
                 self.store, self.places._replace(folder=anew, state=path), state, tell=self.tell, versions=self.versions
             )
             built.catch_up()
+            left = self._new_left() if self.folder.exists() else None
+            told = [left.parent.name, why] if left else self.state.fact("left")
+            for each in (state, self.state):
+                each.note(left=told)
             state.db.execute("PRAGMA journal_mode = DELETE")
-        left = self._leave() if self.folder.exists() else None
+        if left:
+            self._move(left)
         if anew.exists():
             anew.rename(self.folder)
-        self.state.db.close()
-        _remove_database(self.places.state)
+        self.state.db.close()  # its log is gone then: the old one would be taken for the new one's
         path.rename(self.places.state)
         self.state = State(self.places.state)
         self.is_rebuilt = True
-        if left and _keeps(left, self.folder):
+        self._tell_left()
+
+    def _tell_left(self) -> None:
+        """Tell what is left of a folder that was brought up anew, and remove what the new one has, too."""
+        if not (told := self.state.fact("left")):
+            return
+        when, why = told
+        left = self.places.left / when / self.name
+        if left.exists() and _keeps(left, self.folder):
             self.store.tell(
                 f"[{self.name}] was brought up anew from {self.store.address}: {why}. What only this machine had is in "
                 f"{left}."
             )
+        self.state.note(left=None)
 
     def _leave(self) -> Path:
         """Move the folder away; return where it is then."""
+        left = self._new_left()
+        self._move(left)
+        return left
+
+    def _new_left(self) -> Path:
+        """Return where the folder may be moved to."""
         now, number = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime()), 0
         while (left := self.places.left / f"{now}{f'-{number}' if number else ''}" / self.name).exists():
             number += 1
+        return left
+
+    def _move(self, left: Path) -> None:
         left.parent.mkdir(parents=True, exist_ok=True)
         self.folder.rename(left)
-        return left
 
     def _bring_versions(self) -> None:
         """Make versions.sqlite from the table."""
@@ -548,8 +571,7 @@ def _grown(end: End, text: bytes) -> End:
 
 def _is_subject(row: Row) -> bool:
     """Return whether a row is of a document that a crawl wrote."""
-    kind, dataset_id, _ = row.key
-    return bool(kind and dataset_id and row.file and row.sha256)
+    return bool(row.file and row.sha256 and row.entry.get("kind") and row.entry.get("dataset_id"))
 
 
 def _subject(row: Row) -> Subject:

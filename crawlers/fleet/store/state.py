@@ -26,7 +26,11 @@ CREATE TABLE IF NOT EXISTS files (
     file TEXT PRIMARY KEY, sha256 TEXT NOT NULL, bytes INTEGER NOT NULL, changed INTEGER NOT NULL
 ) WITHOUT ROWID;
 """
-_SUBJECT = "SELECT file, sha256, bytes, run FROM subjects WHERE kind = ? AND dataset_id = ? AND resource_id = ?"
+_WANTED = "CREATE TEMP TABLE wanted (kind TEXT, dataset_id TEXT, resource_id TEXT)"
+_OF_WANTED = """
+SELECT kind, dataset_id, resource_id, file, sha256, bytes, run
+FROM wanted CROSS JOIN subjects USING (kind, dataset_id, resource_id)
+"""
 
 
 class Subject(NamedTuple):
@@ -72,6 +76,7 @@ class State:
             if not db.execute("PRAGMA user_version").fetchone()[0]:
                 db.executescript(f"PRAGMA journal_mode = WAL; {_SCHEMA} PRAGMA user_version = {FORMAT};")
             db.execute("SELECT count(*) FROM facts, ends").fetchone()
+            db.execute(_WANTED)
         except sqlite3.Error as error:
             if db:
                 db.close()
@@ -114,9 +119,13 @@ class State:
 
     # Documents
 
-    def subject(self, key: tuple[str, str, str]) -> Subject | None:
-        row = self.db.execute(_SUBJECT, key).fetchone()
-        return Subject(*row) if row else None
+    def known(self, keys: Iterable[tuple[str, str, str]]) -> dict[tuple[str, str, str], Subject]:
+        """Return those of some documents that are known: by one query, for each of its own takes twice as long."""
+        with sqlite.transaction(self.db):
+            self.db.execute("DELETE FROM wanted")
+            self.db.executemany("INSERT INTO wanted VALUES (?, ?, ?)", keys)
+            found = self.db.execute(_OF_WANTED)
+            return {(kind, dataset, resource): Subject(*rest) for kind, dataset, resource, *rest in found}
 
     def set_subjects(self, subjects: Iterable[tuple[tuple[str, str, str], Subject]]) -> None:
         rows = ((*key, *subject) for key, subject in subjects)
