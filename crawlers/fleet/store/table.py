@@ -9,6 +9,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
 
+from arro3.core import RecordBatch
 from deltalake import CommitProperties, DeltaTable, QueryBuilder, Transaction, WriterProperties, write_deltalake
 from deltalake.exceptions import CommitFailedError, DeltaError, TableNotFoundError
 
@@ -248,6 +249,8 @@ class Table:
     def _select(self, query: str) -> list[Any]:
         """Return the batches of a query; files that a compaction has removed meanwhile are looked for again."""
 
+        from pyarrow import RecordBatchReader  # noqa: PLC0415 -- 28 MiB, without which a crawl does that is up to date
+
         def ask() -> list[Any]:
             for left in reversed(range(_TRIES)):
                 table = self._current()
@@ -255,7 +258,8 @@ class Table:
                     return []
                 try:
                     found = QueryBuilder().register("rows", table).execute(query)
-                    return list(found)
+                    # Its own iterator lets no other thread run while it waits for the server
+                    return [*map(RecordBatch.from_arrow, RecordBatchReader.from_stream(found))]
                 except Exception as error:
                     self._table = None
                     if "not found" not in str(error).lower() or "NoSuchBucket" in str(error):
