@@ -248,7 +248,6 @@ class Table:
 
     def _select(self, query: str) -> list[Any]:
         """Return the batches of a query; files that a compaction has removed meanwhile are looked for again."""
-
         from pyarrow import RecordBatchReader  # noqa: PLC0415 -- 28 MiB, without which a crawl does that is up to date
 
         def ask() -> list[Any]:
