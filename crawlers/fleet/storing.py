@@ -153,11 +153,11 @@ class Storing:
         except (CrawlersError, OSError) as error:
             logger.warning("%s The table is not tidied: the next crawl does that.", error)
 
-    def engine_stopped(self) -> None:
+    async def engine_stopped(self) -> None:
         """Bring the folder up to what another node has stored that has the source, after the index is closed."""
         if isinstance(self.failed, TakenError):
             with suppress(CrawlersError, OSError):
-                self.owner.reset()
+                await in_thread(self.owner.reset)
                 self.owner.mirror.note_running(self.owner.source)
         atexit.unregister(self._leave)
         self.owner.close()
