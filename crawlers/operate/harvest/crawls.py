@@ -121,8 +121,8 @@ class Crawls:
 
     @property
     def modules(self) -> list[str]:
-        """What its crawls need besides what all do."""
-        return ["crawlers.fleet.storing", "crawlers.fleet.store"] if self.store else []
+        """What its crawls need besides what all do: of a store, what `load` loads in each of them."""
+        return [f"crawlers.fleet.{name}" for name in ("storing", "store")] if self.store else []
 
     def _harvest(self, archives: Sequence[Source], is_wanted: Callable[[str], bool], silent: bool) -> Harvest:
         return Harvest(
