@@ -1317,7 +1317,7 @@ def test_a_full_disk_leaves_what_was_there(one, two, monkeypatch):
     before = contents(two.folder)
     harvest(one, 2, run=SECOND, text="new")
 
-    def full(*_: object) -> None:
+    def full(*_: object, **__: object) -> None:
         raise OSError(28, "No space left on device")
 
     with monkeypatch.context() as patched:
@@ -1403,9 +1403,9 @@ def test_a_first_pull_that_was_killed_goes_on(one, tmp_path, store, monkeypatch,
     place, name = {"document": (inside.Writer, "write"), "append": (Followed, "_append")}[where]
     real = getattr(place, name)
 
-    def dying(*words: Any) -> Any:
+    def dying(*words: Any, **options: Any) -> Any:
         done.append(1)
-        return sys.exit() if len(done) == 2 else real(*words)
+        return sys.exit() if len(done) == 2 else real(*words, **options)
 
     with monkeypatch.context() as patched:
         patched.setattr(place, name, dying)
