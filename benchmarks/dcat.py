@@ -104,10 +104,12 @@ def crawled(datasets: int, form: str, layout: str, within: Path) -> tuple[Cost, 
 def crawl(url: str, within: Path) -> tuple[Cost, int]:
     """What it took, and how many documents there are of it."""
     with scratch(within) as folder:
-        settings = ("-s", "REQUESTS_PER_SECOND=0", "-s", f"OUTPUT_DIR={folder}", "--nolog")
-        command = ["-m", "scrapy", "crawl", "dcat", "-a", f"url={url}", "-a", "source=ours"]
-        cost = run([*command, *settings], ROOT)
-        return cost, sum(1 for _ in (folder / "ours" / "datasets").iterdir())
+        return crawl_into(folder, url), sum(1 for _ in (folder / "ours" / "datasets").iterdir())
+
+
+def crawl_into(folder: Path, url: str, spider: str = "dcat") -> Cost:
+    settings = ("-s", "REQUESTS_PER_SECOND=0", "-s", f"OUTPUT_DIR={folder}", "--nolog")
+    return run(["-m", "scrapy", "crawl", spider, "-a", f"url={url}", "-a", "source=ours", *settings], ROOT)
 
 
 def all_written(what: str, written: int, datasets: int) -> Row:
