@@ -46,7 +46,7 @@ def record(number: int) -> dict[str, Any]:
     for name, value in dataset(number, labelled=False).properties:
         said[name.partition(":")[2]].append(value)
     texts = {name: said[name][0].text for name in ("identifier", "title", "description", "issued", "modified")}
-    start, end = (value.text for _, value in said["temporal"][0].properties)  # type: ignore[union-attr]
+    start, end = (value.text for _, value in said["temporal"][0].properties)
     iri = iri_of(number)
     return {
         "@type": "dcat:Dataset",
