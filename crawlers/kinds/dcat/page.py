@@ -350,7 +350,7 @@ class RDFPage(CataloguePage):
 
 
 def _lazily(mapping: Callable[[], Dataset], **known: Any) -> Dataset:
-    """Return an item that is mapped when a field of it is read; no vocabulary here has a name, or a date of a record."""
+    """Return an item that is mapped when a field of it is read; neither vocabulary has names, or dates of records."""
     return LazyDataset(mapping, name=None, metadata_modified=None, **known)
 
 
