@@ -58,6 +58,11 @@ def bare_ckan(site: Portal, folder: Path) -> Cost:
     return bare_scrapy("bare_ckan", folder, "-a", f"portal={site.url}", "-a", "folder=minimal")
 
 
+def bare_records(kind: str, address: str, folder: Path) -> Cost:
+    folder.mkdir()
+    return run([str(BENCHMARKS / "bare_records.py"), kind, address, str(folder)], ROOT)
+
+
 def bare_fetch(urls: Path, output: Path) -> Cost:
     output.mkdir()
     return run([str(BENCHMARKS / "bare_fetch.py"), str(urls), str(output)], ROOT)

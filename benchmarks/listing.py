@@ -45,12 +45,7 @@ def listing(options: argparse.Namespace) -> Iterator[Row]:
     yield Row("a first crawl's time on the clock", against(first, bare, "wall"))
     yield Row("a first crawl, to a loop with orjson", against(first, lean, "cpu"))
     yield Row("peak", ", ".join(f"{median(costs, 'mebibytes'):.0f} MiB" for costs in (first, again, bare)))
-    yield Row(
-        "files like the loop's, byte for byte",
-        f"{same} of {options.datasets}",
-        "all",
-        kept=same == options.datasets,
-    )
+    yield all_alike(same, options.datasets)
 
 
 def promised(what: str, ours: list[Cost], bare: list[Cost], most: float) -> Row:
@@ -64,6 +59,10 @@ def alike(one: Path, other: Path) -> int:
     if names != {path.name for path in other.iterdir()}:
         return 0
     return sum((one / name).read_bytes() == (other / name).read_bytes() for name in names)
+
+
+def all_alike(same: int, datasets: int) -> Row:
+    return Row("files like the loop's, byte for byte", f"{same} of {datasets}", "all", kept=same == datasets)
 
 
 def memory(options: argparse.Namespace) -> Iterator[Row]:

@@ -14,7 +14,9 @@
 - dcat: ``scrapy crawl dcat`` of a catalogue in one file against rdflib, which only parses the same file.
 - dcat-growth: the same crawl of a file ten times as large, its agents and distributions at hand or far away.
 - dcat-pages: the peak of a crawl of 200 pages, to one of 20.
-- csw: ``scrapy crawl csw`` of 10,000 ISO records against bare_owslib.py, which only parses them.
+- csw: ``scrapy crawl csw`` of 10,000 ISO records against bare_records.py, a loop with lxml that writes the same files,
+  and bare_owslib.py, which only parses them.
+- data-json: ``scrapy crawl dcat`` of 10,000 records in a data.json against bare_records.py, a loop with msgspec.
 - html: twelve fields of each of 1,000 dataset pages against parsel alone with the same selectors.
 - html-pages: the peak of ``scrapy crawl html`` at 20,000 dataset pages, to that at 2,000.
 - facets: searches with filters and facets, of an index of 1,000,000 datasets; only if it is named.
@@ -58,6 +60,7 @@ from benchmarks.archiving import archiving
 from benchmarks.asked import requests, rerun
 from benchmarks.crawls import roomy
 from benchmarks.csw import listed
+from benchmarks.data_json import published
 from benchmarks.dcat import growth, paged, parsing
 from benchmarks.extensions import profiled
 from benchmarks.fetching import fetching
@@ -94,6 +97,7 @@ MEASURES: dict[str, Measure] = {
     "dcat-growth": growth,
     "dcat-pages": paged,
     "csw": listed,
+    "data-json": published,
     "api": declared,
     "html": extraction,
     "html-pages": crawled,

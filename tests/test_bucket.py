@@ -733,6 +733,55 @@ def test_a_copied_mirror_is_brought_up_to_what_the_other_one_stores(one, store, 
         assert taken.is_rebuilt, "its job may not go on"
 
 
+def test_of_a_mirror_and_its_copy_the_first_batch_counts(one, store, tmp_path):
+    late = one.own("hdx")
+    folder(one).write("a")
+    late.store()
+    shutil.copytree(one.folder, tmp_path / "copied")
+    copied = mirror(tmp_path / "copied", store)
+    with copied.own("hdx"):
+        folder(copied).write("theirs")
+    folder(one).write("late")
+    with pytest.raises(TakenError):
+        late.store()
+    late.reset()
+    late.close()
+    assert contents(one.folder) == contents(copied.folder)
+    (left,) = one.known.glob("left/*/hdx")
+    assert (left / "datasets" / "late.json").exists()
+
+
+def test_a_table_that_others_tidy_takes_nothing_of_what_is_not_stored_yet(one, two):
+    series = one.folder / "hdx" / "timeseries" / "2026.csv"
+    series.parent.mkdir(parents=True)
+    series.write_text("old\n")
+    harvest(one, 2, text="first")
+    folder(one).write("id00000", "second", run=SECOND)
+    series.write_text("old\nnew\n")
+    before = contents(one.folder)
+    with two.own("hdx") as taken:
+        taken.tidy()
+    with one.own("hdx"):
+        pass
+    two.refresh()
+    assert contents(two.folder) == contents(one.folder) == before
+
+
+def test_what_was_compacted_and_never_stored_is_kept_aside_if_others_went_on(one, two):
+    harvest(one, 3)
+    harvest(one, 3, run=SECOND, text="new")
+    two.refresh()
+    assert lines.compact(two.folder / "hdx", "manifest.jsonl")
+    folder(two).write("mine", run=THIRD)
+    with one.own("hdx"):
+        folder(one).write("more", run=THIRD)
+    two.refresh()
+    assert contents(two.folder) == contents(one.folder)
+    (left,) = two.known.glob("left/*/hdx")
+    assert any(b'"mine"' in line for _, line in lines.read(left, "manifest.jsonl"))
+    assert (left / "datasets" / "mine.json").exists()
+
+
 def test_what_a_crawl_had_not_stored_is_stored_when_its_machine_is_back(one, two):
     late = one.own("hdx")
     folder(one).write("a")
@@ -1038,6 +1087,22 @@ def test_a_kill_while_a_folder_is_brought_up_anew_is_made_good(one, two, monkeyp
     assert [sentence.endswith(f"What only this machine had is in {left}.") for sentence in told] == [True]
 
 
+def test_a_source_whose_folder_can_not_be_moved_is_removed(one, two, monkeypatch):
+    harvest(one, 3)
+    two.refresh()
+
+    def busy(*_: object) -> None:
+        raise OSError(16, "busy")
+
+    with monkeypatch.context() as patched, one.own("hdx") as taken:
+        patched.setattr(Path, "rename", busy)
+        taken.empty()
+    with one.own("hdx"):
+        pass
+    two.refresh()
+    assert not contents(two.folder) | contents(one.folder)
+
+
 def test_a_source_that_a_killed_removal_left_is_no_half_of_one(one, two, monkeypatch):
     harvest(one, 3)
     two.refresh()
@@ -1317,7 +1382,7 @@ def test_a_full_disk_leaves_what_was_there(one, two, monkeypatch):
     before = contents(two.folder)
     harvest(one, 2, run=SECOND, text="new")
 
-    def full(*_: object) -> None:
+    def full(*_: object, **__: object) -> None:
         raise OSError(28, "No space left on device")
 
     with monkeypatch.context() as patched:
@@ -1403,9 +1468,9 @@ def test_a_first_pull_that_was_killed_goes_on(one, tmp_path, store, monkeypatch,
     place, name = {"document": (inside.Writer, "write"), "append": (Followed, "_append")}[where]
     real = getattr(place, name)
 
-    def dying(*words: Any) -> Any:
+    def dying(*words: Any, **options: Any) -> Any:
         done.append(1)
-        return sys.exit() if len(done) == 2 else real(*words)
+        return sys.exit() if len(done) == 2 else real(*words, **options)
 
     with monkeypatch.context() as patched:
         patched.setattr(place, name, dying)

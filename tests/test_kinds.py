@@ -61,6 +61,13 @@ def _data_json():
     ).item()
 
 
+@pytest.mark.parametrize("read", [_rdf, _data_json])
+def test_a_record_of_a_catalogue_is_mapped_when_a_field_of_it_is_read(read):
+    item = read()
+    assert (bool(item.id and item.document), item.is_mapped) == (True, False)
+    assert (bool(item.title), item.is_mapped) == (True, True)
+
+
 def _html(**structured):
     fields = {"title": {"value": "Elbe"}, "version": {"value": "3"}, "issued": {"value": "2019-03-12"}}
     page = {"url": URL, "language": "de", "fields": fields, "extras": {}, "resources": []}

@@ -320,6 +320,7 @@ class Source:
         """Keep the versions that become former, and write the documents; return what is known of them now."""
         found: dict[_Key, Subject] = {}
         contents: dict[str, Row] = {}
+        new: set[str] = set()
         removed: set[str] = set()
         former: Versions | None = None
         try:
@@ -337,12 +338,14 @@ class Source:
                     contents.pop(before.file, None)
                 if row.content is not None and not (before and self._is_there(before, row) and file not in contents):
                     contents[file] = row
+                if not before:
+                    new.add(file)
                 removed.discard(file)
                 found[key] = _subject(row)
             if contents:
                 with inside.Writer(self.folder, SCRATCH) as writer:
                     for file, row in contents.items():
-                        writer.write(file, row.content or b"")
+                        writer.write(file, row.content or b"", is_new=file in new)
             for file in removed:
                 inside.remove(self.folder, file)
         finally:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import NamedTuple
-from urllib.parse import parse_qsl, urlencode, urlsplit
+from urllib.parse import parse_qsl, quote_plus, urlencode, urlsplit
 from xml.sax.saxutils import escape, quoteattr
 
 _SPACES = {
@@ -23,6 +24,9 @@ _OWN = frozenset(
     )
 )
 """The parameters of CSW itself."""
+
+
+_SAFE = "/:,()"  # in values
 
 
 class Query(NamedTuple):
@@ -132,8 +136,15 @@ def record_address(endpoint: str, version: str, schema: str, identifier: str | N
     """Return the address of one record (GetRecordById); the server's with the schema if the record's id is unknown."""
     if identifier is None:
         return with_parameters(endpoint, {"outputSchema": schema})
-    named = {"service": "CSW", "version": version, "request": "GetRecordById", "id": identifier}
-    return with_parameters(endpoint, named | {"outputSchema": schema, "elementSetName": "full"})
+    before, behind = _around(endpoint, version, schema)
+    return before + quote_plus(identifier, _SAFE) + behind
+
+
+@lru_cache(maxsize=16)
+def _around(endpoint: str, version: str, schema: str) -> tuple[str, str]:
+    """Return what precedes and what follows the id in the addresses of all records."""
+    before = with_parameters(endpoint, {"service": "CSW", "version": version, "request": "GetRecordById", "id": ""})
+    return before, "&" + urlencode({"outputSchema": schema, "elementSetName": "full"}, safe=_SAFE)
 
 
 def capabilities_address(endpoint: str) -> str:
@@ -158,4 +169,4 @@ def schema_of(url: str) -> str | None:
 
 
 def with_parameters(endpoint: str, parameters: dict[str, str]) -> str:
-    return f"{endpoint}{'&' if urlsplit(endpoint).query else '?'}{urlencode(parameters, safe='/:,()')}"
+    return f"{endpoint}{'&' if urlsplit(endpoint).query else '?'}{urlencode(parameters, safe=_SAFE)}"

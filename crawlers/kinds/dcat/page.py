@@ -7,6 +7,7 @@ import hashlib
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from crawlers.items import Dataset, Flaw
@@ -168,7 +169,8 @@ class DataJSONPage(CataloguePage):
         return PageRecord(key, identifier, what, lambda: self._item(entry.value, identifier or ""), title)
 
     def _item(self, record: dict[str, Any], identifier: str) -> Dataset:
-        return data_json.dataset(record, source=self.name, id=identifier)
+        mapping = partial(data_json.dataset, record, source=self.name, id=identifier)
+        return _lazily(mapping, source=self.name, id=identifier, document=record)
 
     def catalogues(self) -> Iterator[str]:
         return data_json.linked_catalogues(self.content)
@@ -266,8 +268,7 @@ class RDFPage(CataloguePage):
             written = document(description, subject)
             is_torn = bool(self.faults) and (is_cut(description) or not all(map(self._is_of_a_statement, near)))
             if is_everything and not is_torn:
-                given = {"id": identifier, "name": None, "metadata_modified": None, "document": written}
-                return LazyDataset(dataset, source=self.name, **given)
+                return _lazily(dataset, source=self.name, id=identifier, document=written)
             found = dataset()
             found.document, found.torn = written, is_torn
             if not is_everything:
@@ -346,6 +347,11 @@ class RDFPage(CataloguePage):
     def close(self) -> None:
         self.catalogue.close()
         gc.unfreeze()
+
+
+def _lazily(mapping: Callable[[], Dataset], **known: Any) -> Dataset:
+    """Return an item that is mapped when a field of it is read; neither vocabulary has names, or dates of records."""
+    return LazyDataset(mapping, name=None, metadata_modified=None, **known)
 
 
 def identified(dataset: Dataset, identity: str) -> Dataset:

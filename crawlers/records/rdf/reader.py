@@ -154,8 +154,9 @@ class Reader:
         last, (name, iri) = None, self.reached
         self.ended = True
         try:
-            for subject, predicate, value, _ in islice(self.quads, _BATCH):
+            for quad in islice(self.quads, _BATCH):
                 self.ended = False
+                subject, predicate, value = quad.subject, quad.predicate, quad.object
                 if subject != last:  # else it keeps its text, which is then found faster
                     last = subject
                     if type(subject) is blank:

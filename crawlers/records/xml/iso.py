@@ -446,7 +446,7 @@ def set_details(item: Dataset, identification: Part, scope: str) -> None:
 
 def _relations(identification: Part) -> Iterator[Relation]:
     for each in identification.parts("associated"):
-        code, anchor = next(each.values("code"), (None, None))
+        code, anchor = next(iter(each.values("code")), (None, None))
         written = (anchor or "", code or "", each.text("page") or "")
         address = next(filter(None, map(values.url, written)), None)
         title = each.line("title") or code
@@ -577,13 +577,15 @@ class Part:
 
     Attributes:
         children: the elements' children by local name: most names of the table are absent, and cost one look-up.
+        known: what `parts` and `values` returned: several fields are made of the same keywords and constraints.
     """
 
-    __slots__ = ("children", "context", "elements", "paths")
+    __slots__ = ("children", "context", "elements", "known", "paths")
 
     def __init__(self, elements: list[Any], name: str, context: Context) -> None:
         self.elements, self.context = elements, context
         self.paths = context.paths[name]
+        self.known: dict[tuple[str, str], list[Any]] = {}
         self.children: dict[str, list[Any]] = {}
         for element in elements:
             for child in element.iterchildren("*"):
@@ -604,25 +606,28 @@ class Part:
             found = below
         return found
 
-    def parts(self, name: str, kind: str | None = None) -> Iterator[Part]:
-        """Yield a part for each element.
+    def parts(self, name: str, kind: str | None = None) -> list[Part]:
+        """Return a part for each element.
 
         Args:
             kind: what the table calls such a part; by default the same name.
         """
-        for element in self.find(name):
-            yield Part([element], kind or name, self.context)
+        key = name, kind or name
+        if key not in self.known:
+            self.known[key] = [Part([element], key[1], self.context) for element in self.find(name)]
+        return self.known[key]
 
     def all(self, name: str) -> Part:
         """Return all elements as one part."""
         return Part(self.find(name), name, self.context)
 
-    def values(self, name: str) -> Iterator[tuple[str | None, str | None]]:
-        """Yield the text and the web address of each element that has any of them."""
-        for element in self.find(name):
-            words, address = text(element, self.context), link(element)
-            if words or address:
-                yield words, address
+    def values(self, name: str) -> list[tuple[str | None, str | None]]:
+        """Return the text and the web address of each element that has any of them."""
+        key = name, ""
+        if key not in self.known:
+            found = [(text(element, self.context), link(element)) for element in self.find(name)]
+            self.known[key] = [each for each in found if any(each)]
+        return self.known[key]
 
     def texts(self, name: str) -> list[str]:
         """Return the texts, each once."""
