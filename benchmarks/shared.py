@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+import hashlib
+import json
 import os
 import shutil
 import time
@@ -13,7 +15,8 @@ from deltalake import DeltaTable
 from benchmarks.crawls import crawl, portal, scratch
 from benchmarks.processes import Cost, Spread
 from benchmarks.table import Row, against, compared
-from crawlers.fleet.store import Mirror, Store
+from crawlers.fleet.store import Mirror, Store, rows
+from crawlers.fleet.store.table import Table
 from crawlers.safety import inside
 from crawlers.store.versions import Versions
 from tests.buckets import Folder
@@ -27,6 +30,8 @@ if TYPE_CHECKING:
 
 DATASETS = 10_000
 RUNS = 365
+MANY = 300_000
+PULLED = 20.0  # seconds
 TIMES = 1.3
 LOOK = 10.0  # milliseconds
 PEAK = 260  # MiB
@@ -41,6 +46,7 @@ def stored(options: argparse.Namespace) -> Iterator[Row]:
             costs.append(_crawls(site, folder / str(number), f"s3://ours-{number}/x"))
         yield from _compared(costs)
         yield from _moved(folder / "0" / "plain", folder, options.repeat)
+    yield from _many(options)
     yield from _year(options)
 
 
@@ -106,6 +112,36 @@ class _Each:
         begun = time.process_time()
         work()
         return time.process_time() - begun
+
+
+def _many(options: argparse.Namespace) -> Iterator[Row]:
+    """Measure what a new mirror of a large source costs."""
+    with scratch(options.folder) as folder:
+        table, offset = Table(_mirror(folder / "store", folder / "none").store, "hdx"), 0
+        for number in range(0, MANY, 1000):
+            batch = []
+            for identifier in range(number, number + 1000):
+                body = json.dumps({"id": identifier, "title": f"Title {identifier}", "notes": "notes " * 50}).encode()
+                file, sha256 = f"datasets/id{identifier}.json", hashlib.sha256(body).hexdigest()
+                line: dict[str, object] = {
+                    "kind": "dataset",
+                    "dataset_id": f"id{identifier}",
+                    "metadata_file": file,
+                    "sha256": sha256,
+                }
+                line |= {"bytes": len(body), "run": "20261120T030000Z", "status": "new"}
+                text = json.dumps(line).encode() + b"\n"
+                batch.append(rows.of_line("manifest.jsonl", offset, text)._replace(content=body))
+                offset += len(text)
+            table.commit(number // 1000 + 1, str(number), [*batch, rows.of_run({"status": "ended"})])
+        taken = []
+        for number in range(options.repeat):
+            begun = time.process_time()
+            _mirror(folder / "store", folder / f"copy{number}").pull("hdx")
+            taken.append(time.process_time() - begun)
+    found = Spread.of(taken)
+    shown = f"{found.median:.1f} ({found.low:.1f}..{found.high:.1f}) s"
+    yield Row(f"pull of {MANY:,} documents, processor", shown, f"at most {PULLED:g} s", kept=found.median <= PULLED)
 
 
 def _year(options: argparse.Namespace) -> Iterator[Row]:
