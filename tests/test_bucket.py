@@ -557,6 +557,23 @@ def test_small_files_are_merged_and_old_ones_stay_for_a_week(one, two, tmp_path,
     assert contents(two.folder) == contents(one.folder)
 
 
+def test_a_table_that_another_program_tidies_while_it_is_written(one, two, tmp_path, store):
+    """As a job of delta-rs or Spark does, which keeps nothing for slow readers."""
+    with one.own("hdx") as taken:
+        for number in range(12):
+            folder(one).write(f"id{number % 5}", f"version {number}", run=SECOND)
+            taken.store()
+            if number % 3 == 2:
+                tidied = table(store)
+                tidied.optimize.compact()
+                tidied.vacuum(0, dry_run=False, enforce_retention_duration=False)
+                two.refresh()
+    for each in (two, three := mirror(tmp_path / "three", store)):
+        each.refresh()
+    assert contents(three.folder) == contents(two.folder) == contents(one.folder)
+    assert len(stored(store, "offset", part="document")) == 12
+
+
 def test_of_two_that_make_a_table_at_once_one_does(one, two):
     """Else both had the first batch, and the table two of it."""
     for number in range(5):
