@@ -23,6 +23,7 @@ from scrapy.settings import BaseSettings
 
 from crawlers.exceptions import ExtraError, OutputError, StoreError, StoreUnreachableError, TakenError
 from crawlers.fleet.store import Mirror, Store, owner, rows
+from crawlers.fleet.store import mirror as mirrors
 from crawlers.fleet.store.source import Source as Followed
 from crawlers.fleet.store.state import State
 from crawlers.fleet.store.table import Table
@@ -61,7 +62,8 @@ def two(tmp_path: Path, store: Path) -> Mirror:
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     """What is waited for takes milliseconds."""
     monkeypatch.setattr(owner, "_LOOK", 0.01)
-    monkeypatch.setattr(owner, "_TRIES", 3)
+    for module in (owner, mirrors):
+        monkeypatch.setattr(module, "_TRIES", 3)
 
 
 def folder(mirror: Mirror, source: str = "hdx") -> Folder:
@@ -782,6 +784,116 @@ def test_a_table_that_others_tidy_takes_nothing_of_what_is_not_stored_yet(one, t
         pass
     two.refresh()
     assert contents(two.folder) == contents(one.folder) == before
+
+
+def test_a_table_that_was_made_again_with_as_many_batches(one, two, tmp_path, store):
+    for number in range(2):
+        harvest(one, 2, run=(FIRST, SECOND)[number])
+    shutil.rmtree(store / "hdx")
+    for number in range(2):
+        harvest(two, 3, run=(FIRST, SECOND)[number], text="other")
+    one.refresh()
+    assert contents(one.folder) == contents(two.folder)
+    harvest(one, 4, run=THIRD)
+    two.refresh()
+    assert contents(one.folder) == contents(two.folder)
+
+
+def test_a_removal_that_was_killed_takes_nothing_of_what_comes_later(one, two, tmp_path, store, monkeypatch):
+    """The rows before it stay in the table until it is tidied."""
+    harvest(one, 3)
+    with monkeypatch.context() as patch, pytest.raises(SystemExit), one.own("hdx") as taken:  # noqa: PT012
+        patch.setattr(Table, "empty", lambda *_: sys.exit())
+        taken.empty()
+    shutil.rmtree(one.folder / "hdx", ignore_errors=True)
+    harvest(one, 3, run=SECOND, text="new")
+    with one.own("hdx") as taken:
+        assert taken.forget(time.time()) == 0
+        assert len(stored(store, "line", part="document")) == 6
+        taken.tidy()
+    assert [json.loads(content)["text"] for (content,) in stored(store, "content", part="document")] == ["new"] * 3
+    two.refresh()
+    assert contents(two.folder) == contents(one.folder)
+
+
+def test_what_a_user_has_in_a_folder_that_is_brought_up_anew_stays(one, two, tmp_path):
+    told: list[str] = []
+    harvest(one, 2)
+    (one.folder / "hdx" / "notes.txt").write_text("mine")
+    (one.folder / "hdx" / "manifest.jsonl").write_bytes(b"")
+    one.store.tell = told.append
+    one.refresh()
+    (left,) = one.known.glob("left/*/hdx")
+    assert {path.name for path in left.rglob("*") if path.is_file()} == {"notes.txt"}
+    assert told[0].endswith(f"What only this machine had is in {left}.")
+    elsewhere = tmp_path / "elsewhere"
+    (one.folder / "hdx").rename(elsewhere)
+    (one.folder / "hdx").symlink_to(elsewhere)
+    (elsewhere / "mine.txt").write_text("mine")
+    (elsewhere / "manifest.jsonl").write_bytes(b"")
+    one.refresh()
+    assert (elsewhere / "mine.txt").exists()
+    assert (elsewhere / "datasets" / "id00001.json").exists()
+
+
+def test_two_copies_of_a_machine_that_was_committing_store_nothing_twice(one, two, tmp_path, store):
+    """The batch of both has one token."""
+    harvest(one, 2)
+    with State(one.known / "hdx.sqlite") as state:
+        state.note(pending={"batch": state.batch + 1, "token": "of both"})
+    shutil.copytree(one.folder, tmp_path / "copied")
+    harvest(one, 3, run=SECOND, text="of one")
+    copy = mirror(tmp_path / "copied", store)
+    folder(copy).write("id00009", "of the copy, and longer than what the other one has", run=SECOND)
+    copy.refresh()
+    two.refresh()
+    assert contents(copy.folder) == contents(two.folder) == contents(one.folder)
+    (left,) = copy.known.glob("left/*/hdx")
+    assert (left / "datasets" / "id00009.json").exists()
+
+
+def test_a_copy_that_was_committing_when_it_stored_finds_that_the_other_one_has(one, two, tmp_path, store, monkeypatch):
+    harvest(one, 2)
+    copied = tmp_path / "copied"
+    shutil.copytree(one.folder, copied)
+    copy = mirror(copied, store)
+    with pytest.raises(TakenError, match="crawled by a copy of this machine"), copy.own("hdx") as taken:  # noqa: PT012
+        folder(copy).write("id00009", "of the copy, and longer than what the other one has", run=SECOND)
+        real = Table.commit
+
+        def late(self: Table, number: int, token: str, batch: Any) -> Any:
+            monkeypatch.setattr(Table, "commit", real)
+            with State(one.known / "hdx.sqlite") as state:
+                state.note(pending={"batch": number, "token": token})
+            harvest(one, 3, run=SECOND, text="of one")
+            return real(self, number, token, batch)
+
+        monkeypatch.setattr(Table, "commit", late)
+        taken.store()
+    for each in (copy, two):
+        each.refresh()
+    assert contents(copy.folder) == contents(two.folder) == contents(one.folder)
+
+
+def test_a_pulled_folder_that_was_changed_stays_if_its_source_is_removed(one, tmp_path, store):
+    harvest(one, 2)
+    copy = copied(tmp_path, store)
+    copy.pull("hdx")
+    folder(copy).write("late", run=SECOND)
+    with one.own("hdx") as taken:
+        taken.empty()
+    with pytest.raises(OutputError, match="was changed since it was pulled"):
+        copy.pull("hdx")
+    assert (copy.folder / "hdx" / "datasets" / "late.json").exists()
+
+
+def test_a_reader_waits_for_another_one(one, two, monkeypatch):
+    harvest(one, 2)
+    monkeypatch.setattr(mirrors, "_TRIES", 1000)
+    held = two.lock("hdx")
+    lock = mirrors.take(held)
+    threading.Timer(0.2, os.close, (lock,)).start()
+    assert two.refresh() == ["hdx"]
 
 
 def test_what_was_compacted_and_never_stored_is_kept_aside_if_others_went_on(one, two):

@@ -32,8 +32,8 @@ def bring_up(
     """Bring the mirror up to date, if output is in a store.
 
     Args:
-        names: of the sources; without, or if one of them that is no archive is not in the store: all, so that a
-            message names those that there are.
+        names: of the sources, whose archives are brought up, too; without, or if one of them is not in the store:
+            all, so that a message names those that there are.
         damaged: called with a sentence for each source that is damaged; the others are brought up to date.
         creates: whether an empty prefix becomes a store.
 
@@ -59,7 +59,7 @@ def look_again(
     from crawlers.store import location  # noqa: PLC0415
 
     try:
-        return location.bring_up(settings, names, lost)
+        return location.bring_up(settings, names, lost, tell=print_error)
     except CrawlersError as error:
         lost(str(error))
         return []
@@ -73,6 +73,8 @@ def mend(settings: Any, names: Iterable[str], lost: Callable[[str], None]) -> No
     """
     try:
         here = _mirror(settings)
+        if here:
+            here.store.tell = print_error
         for name in names if here else ():
             with here.free(name) as source:
                 if source:

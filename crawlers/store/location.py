@@ -16,7 +16,7 @@ from crawlers.exceptions import OutputError, StoreUnreachableError
 from crawlers.fleet import load
 from crawlers.s3.address import is_address, parse
 from crawlers.safety.inside import is_inside
-from crawlers.safety.names import ARCHIVE_OF
+from crawlers.safety.names import archive_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
@@ -177,6 +177,7 @@ def bring_up(
     damaged: Callable[[str], None] | None = None,
     creates: bool = False,
     known: Collection[str] = (),
+    tell: Callable[[str], None] | None = None,
 ) -> list[str]:
     """Bring the mirror up to date, if output is in a store; return the sources that have changed.
 
@@ -185,17 +186,20 @@ def bring_up(
         lost: called with a sentence if the store gives no answer, so that the mirror may be behind.
         damaged: called with a sentence for each source that is damaged; by default ``lost``.
         creates: whether an empty prefix becomes a store.
-        known: only those of these that are there, unless one that is no archive is not.
+        known: only these of all, with their archives, if the store has each of them.
+        tell: called with a sentence about what is moved aside; by default ``lost``.
 
     Raises:
         StoreError: the store can't be used, or it gives no answer and the mirror has nothing.
     """
     try:
         found = mirror(settings, creates=creates)
+        if found:
+            found.store.tell = tell or lost
         if found and known:
-            there = set(found.sources()).intersection(known)
-            if there and all(name in there or name.startswith(ARCHIVE_OF) for name in known):
-                names = sorted(there)
+            there = set(found.sources())
+            if there.issuperset(known):
+                names = sorted(there & {*known, *map(archive_of, known)})
         return found.refresh(names, damaged or lost) if found else []
     except StoreUnreachableError as error:
         folder = Path(settings["OUTPUT_DIR"])

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 from crawlers.exceptions import OutputError, StoreError, StoreUnreachableError
 from crawlers.fleet.store import mark
-from crawlers.fleet.store.owner import RUNNING, Owner, clock
-from crawlers.fleet.store.source import Places, Source, written
+from crawlers.fleet.store.owner import Owner, clock
+from crawlers.fleet.store.source import RUNNING, Places, Source, written
 from crawlers.fleet.store.state import DamagedStateError, State
 from crawlers.records import moment
 from crawlers.safety import inside, sqlite, strict_json
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 STATES = ".mirror"
 """The folder, in OUTPUT_DIR, of what is known of a store."""
 _BEATS = 3  # signs of life in the time of a lease
-_TRIES = 30
+_TRIES = 300  # another reader has the lock meanwhile, for 3 seconds
 
 
 class Mirror:
@@ -141,7 +141,7 @@ class Mirror:
     @contextmanager
     def free(self, name: str) -> Iterator[Source | None]:
         """Keep crawls of this machine out of a source, and yield it; ``None`` if one has it."""
-        lock = take(self.lock(name), tries=1)
+        lock = take(self.lock(name), tries=1 if is_crawled(self.folder / name) else _TRIES)
         if lock is None:
             yield None
             return

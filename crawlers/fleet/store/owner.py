@@ -15,7 +15,7 @@ from uuid import uuid4
 from crawlers.exceptions import OutputError, StoreError, TakenError
 from crawlers.fleet.store import rows as made
 from crawlers.fleet.store.rows import Row
-from crawlers.fleet.store.source import Source, written
+from crawlers.fleet.store.source import RUNNING, Source, written
 from crawlers.records import moment
 from crawlers.safety import inside
 from crawlers.safety.locks import take
@@ -34,11 +34,10 @@ MOST = 1000
 """Lines of a file in a batch."""
 BYTES = 4 * 1024 * 1024
 """Bytes of content from which on a batch takes no more."""
-RUNNING = "running.json"
 _LARGEST = 8 * 1024 * 1024  # bytes of running.json
 _DAY = 24 * 3600
 _LOOK = 1.0  # seconds between two looks at a source that another machine has
-_TRIES = 30  # a process that brings the folder up to date has the lock for a moment
+_TRIES = 3000  # a process that brings the folder up to date has the lock meanwhile, for 30 seconds
 _CLOCK = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
 
 
@@ -225,6 +224,10 @@ class Owner:
                 f"[{self.name}] was crawled by {node} meanwhile (batch {number}): nothing more is stored from here."
             )
         self.source.note(number, token, batch if done == "put" else self.source.table.batch(number))
+        if done == "there" and not self.source.is_whole():  # a copy of this machine has put it
+            self.stored = float("-inf")
+            who = f"a copy of this machine (batch {number})"
+            raise TakenError(f"[{self.name}] was crawled by {who}: nothing more is stored from here.")
         self.stored, self.is_open = begun, not (is_end and done == "put")
         if found:
             self.mirror.tell(sum(row.content is not None for row in found))

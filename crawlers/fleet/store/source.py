@@ -17,6 +17,7 @@ from crawlers.fleet.store.rows import PARTS, Row, check
 from crawlers.fleet.store.state import End, State, Stored, Subject
 from crawlers.fleet.store.table import Table
 from crawlers.safety import inside, sqlite
+from crawlers.safety.locks import LOCK
 from crawlers.safety.sqlite import transaction
 from crawlers.store import lines
 from crawlers.store.comparison import OPEN_BATCH
@@ -34,6 +35,8 @@ if TYPE_CHECKING:
 
 SCRATCH = ".pulling"
 """What a file is called until it is whole."""
+RUNNING = "running.json"
+_OF_A_CRAWL = frozenset({LOCK, RUNNING, OPEN_BATCH, SCRATCH, ".heartbeat", ".running", ".writing"})
 _Key = tuple[str, str, str]
 
 
@@ -158,9 +161,10 @@ class Source:
             return "what it had is of elsewhere" if self._has_any() and not self.state.fact("is_begun") else ""
         if not self.is_whole():
             return "it lacked lines"
-        if batch > last or (batch < last and self.table.token(batch) not in (None, self.state.fact("token"))):
+        is_behind, table = batch < last, self.table.id
+        is_other = batch > last or self.state.fact("table", table) != table
+        if is_other or (is_behind and self.table.token(batch) not in (None, self.state.fact("token"))):
             return "the store has another history"
-        is_behind = batch < last
         return "a crawl was killed" if is_behind and (self.folder / OPEN_BATCH).exists() else ""
 
     def _has_any(self) -> bool:
@@ -236,7 +240,8 @@ class Source:
             for file, stored in changed.items():
                 self._note_file(file, stored)
             is_filled |= emptied < 0 and bool(self.state.fact("is_filled"))
-            self.state.note(batch=window.last, token=window.token, run=run and run.line, is_filled=is_filled)
+            facts = {"batch": window.last, "token": window.token, "table": self.table.id}
+            self.state.note(**facts, run=run and run.line, is_filled=is_filled)
             if any(row.part == "document" and row.entry["status"] != "new" for row in rows):
                 self.state.note(has_former=True)
 
@@ -399,6 +404,8 @@ class Source:
         """Remove the folder of a source that was removed elsewhere; one that has more than was stored is kept aside."""
         if self.folder.exists():
             if self.has_more():
+                if self.keeps:
+                    raise OutputError(self.keeps)
                 self.is_rebuilt = True
                 self.store.tell(
                     f"[{self.name}] was removed from {self.store.address}. What this machine had is in {self._leave()}."
@@ -425,7 +432,7 @@ class Source:
             of_part.setdefault(row.part, []).append(row)
         documents = [row for row in of_part.get("document", ()) if _is_subject(row)]
         gone = [row.file for row in of_part.get("gone", ())]
-        facts: dict[str, Any] = {"batch": batch, "own": batch, "token": token, "pending": None}
+        facts: dict[str, Any] = {"batch": batch, "own": batch, "token": token, "pending": None, "table": self.table.id}
         for row in of_part.get("run", ()):
             facts["run"] = row.line
         if set(of_part) != {"run"}:
@@ -607,7 +614,9 @@ def _remove_database(path: Path) -> None:
 
 
 def _keeps(left: Path, anew: Path) -> bool:
-    """Remove from a folder what the new one has, too, or what no machine shares; return whether something is left."""
+    """Remove from a folder what the new one has, too, or a crawl has for itself; return whether something is left."""
+    if left.is_symlink():
+        return True  # what it leads to is not ours to remove
     for file in LINES:
         if _begins_alike(left, file, anew):
             for name in (file, *lines.parts(left, file)):
@@ -616,9 +625,8 @@ def _keeps(left: Path, anew: Path) -> bool:
         _remove_database(left / VERSIONS)
     for path in [path for path in left.rglob("*") if path.is_symlink() or not path.is_dir()]:
         file = str(path.relative_to(left))
-        is_shared = is_document(file) or is_other(file)
         is_kept = file in LINES or path.name.endswith(".jsonl.zst") or path.name.startswith(VERSIONS)
-        if (is_shared and _is_same(left, anew, file)) or not (is_shared or is_kept):
+        if file in _OF_A_CRAWL or (not is_kept and _is_same(left, anew, file)):
             path.unlink()
     for path in (*(path for path in left.rglob("*") if path.is_dir()), left, left.parent):
         with suppress(OSError):  # something is in it

@@ -49,7 +49,7 @@ _FORMER = """
 SELECT "offset" FROM (
     SELECT "offset", content IS NOT NULL AS is_kept,
         lead("time") OVER (PARTITION BY kind, dataset_id, resource_id ORDER BY "offset") AS replaced
-    FROM rows WHERE part = 'document'
+    FROM rows WHERE part = 'document' AND batch > {}
 ) WHERE is_kept AND replaced < '{}' ORDER BY "offset"
 """
 
@@ -57,10 +57,11 @@ _REPLACED = """
 SELECT "offset", replaced, run, status, fields FROM (
     SELECT "offset", lead("time") OVER later AS replaced, lead(run) OVER later AS run,
         lead(status) OVER later AS status, lead(fields) OVER later AS fields
-    FROM rows WHERE part = 'document' AND sha256 IS NOT NULL
+    FROM rows WHERE part = 'document' AND sha256 IS NOT NULL AND batch > {}
     WINDOW later AS (PARTITION BY kind, dataset_id, resource_id ORDER BY "offset")
 ) WHERE replaced IS NOT NULL ORDER BY "offset"
 """
+_REMOVED = "SELECT max(batch) AS batch FROM rows WHERE part = 'gone' AND file IS NULL"
 _FEW = 200  # rows with their content
 
 
@@ -108,6 +109,12 @@ class Table:
         """
         table = self._asked(self._current)
         return self._number(table) if table else 0
+
+    @property
+    def id(self) -> str:
+        """What tells the table from one that was made in its place; nothing if there is none."""
+        table = self._table or self._asked(self._current)
+        return str(table.metadata().id) if table else ""
 
     def _number(self, table: DeltaTable) -> int:
         return table.transaction_version(self.source) or 0
@@ -214,7 +221,8 @@ class Table:
 
     def former(self) -> Iterator[tuple[Row, Replaced]]:
         """Yield the lines of documents that are followed by others, the oldest first, and what those say."""
-        batches = self._select(_REPLACED)
+        since = self._since()
+        batches = self._select(_REPLACED.format(since))
         found = [
             Replaced(*values)
             for batch in batches
@@ -222,7 +230,7 @@ class Table:
         ]
         for begin in range(0, len(found), _FEW):
             some = {one.offset: one for one in found[begin : begin + _FEW]}
-            rows = self._rows(f"part = 'document' AND \"offset\" IN ({', '.join(map(str, some))})")
+            rows = self._rows(f"part = 'document' AND batch > {since} AND \"offset\" IN ({', '.join(map(str, some))})")
             yield from ((row, some[row.offset]) for row in rows)
 
     def files(self, wanted: Sequence[str], column: str = "file") -> Iterator[Row]:
@@ -231,9 +239,15 @@ class Table:
         Args:
             wanted: their names, or whatever the column has.
         """
+        since = self._since()
         for begin in range(0, len(wanted), _AT_ONCE):
             names = ", ".join(f"'{name.replace(chr(39), chr(39) * 2)}'" for name in wanted[begin : begin + _AT_ONCE])
-            yield from self._rows(f"{column} IN ({names}) AND content IS NOT NULL")
+            yield from self._rows(f"{column} IN ({names}) AND batch > {since} AND content IS NOT NULL")
+
+    def _since(self) -> int:
+        """Return the batch that removed all before it, whose rows a kill may have left; 0 if there is none."""
+        found = self._select(_REMOVED)
+        return next((value for batch in found for value in batch.column("batch").to_pylist() if value), 0)
 
     def _rows(self, which: str, *, is_whole: bool = True) -> list[Row]:
         table = self._asked(self._current)
@@ -286,6 +300,8 @@ class Table:
         table = self._asked(self._current)
         if table is None:
             return 0
+        if since := self._since():
+            self.empty(since)
         self._asked(partial(table.optimize.compact, target_size=_TARGET, max_concurrent_tasks=1))
         removed = self._asked(partial(table.vacuum, retention_hours=_KEPT, dry_run=False, full=True))
         self._asked(table.create_checkpoint)
@@ -297,7 +313,7 @@ class Table:
         Args:
             before: the moment, as lines have it.
         """
-        found = self._select(_FORMER.format(before.replace("'", "")))
+        found = self._select(_FORMER.format(since := self._since(), before.replace("'", "")))
         offsets = [value for batch in found for value in batch.column("offset").to_pylist()]
         for begin in range(0, len(offsets), _AT_ONCE):
             some = ", ".join(map(str, offsets[begin : begin + _AT_ONCE]))
@@ -305,7 +321,9 @@ class Table:
             assert table is not None  # noqa: S101  # it has these rows
             self._asked(
                 partial(
-                    table.update, updates={"content": "NULL"}, predicate=f"part = 'document' AND \"offset\" IN ({some})"
+                    table.update,
+                    updates={"content": "NULL"},
+                    predicate=f"part = 'document' AND batch > {since} AND \"offset\" IN ({some})",
                 )
             )
         return len(offsets)

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from crawlers.operate.strict_command import ProjectCommand, Verb
-from crawlers.safety.names import ARCHIVE_OF, archive_of
+from crawlers.safety.names import ARCHIVE_OF
 
 _IN = "crawlers.operate.archive"
 
@@ -47,10 +47,9 @@ class Command(ProjectCommand):
         parser.add_argument("--yes", action="store_true", help="prune: remove what it lists")
 
     def named(self, args: list[str], opts: argparse.Namespace) -> list[str]:
-        """Return the sources and their archives; other verbs may name datasets, which any source may have."""
+        """Return the sources whose archives are read; other verbs may name datasets, which any source may have."""
         names = args[1:] if args[:1] in (["status"], ["verify"]) or getattr(opts, "each", False) else []
-        of = [name.removeprefix(ARCHIVE_OF) for name in names]
-        return [*of, *map(archive_of, of)]
+        return [name.removeprefix(ARCHIVE_OF) for name in names]
 
     def execute(self, args: list[str], opts: argparse.Namespace) -> None:
         from crawlers.operate.archive.command import execute

@@ -152,7 +152,7 @@ def _not_stored(crawler: Crawler) -> int:
         return 0
     is_taken = isinstance(storing.failed, TakenError)  # then the rest is in the folder `left`
     _print(storing.failed if is_taken else f"{storing.failed} Not all is stored: the same command stores the rest.")
-    return EXIT_CODES["failed"]
+    return EXIT_CODES["interrupted" if is_taken else "failed"]
 
 
 def _print(text: object) -> None:

@@ -40,6 +40,7 @@ class Command(ProjectCommand):
         if folder.exists() and not folder.is_dir():
             raise OutputError(f"{folder} is a file: name a folder.")
         here = opened(address, folder, tell=counted.count, versions=self.settings.getbool("VERSIONS"), keeps=True)
+        here.store.tell = print_error
         here.check(creates=False)
         if folder.exists() and any(folder.iterdir()) and not here.known.exists():
             raise OutputError(f"{folder} is not empty, and no copy of {address}: name another folder.")

@@ -9,7 +9,6 @@ from functools import partial
 from scrapy.exceptions import UsageError
 
 from crawlers.operate.strict_command import ProjectCommand, Verb
-from crawlers.safety.names import archive_of
 
 _IN = "crawlers.operate.sources"
 _EDITED = ("schedule", "contact", "spargs")
@@ -108,11 +107,12 @@ class Command(ProjectCommand):
 
         words = args or ["list"]
         if words[0] in _READING:
-            shown = words[1:2] if words[0] == "show" else []
-            bring_up(self.settings, [*shown, *map(archive_of, shown)], creates=True)
+            bring_up(self.settings, words[1:] if words[0] == "show" else (), creates=True)
         with owning(self.settings, changed_folders(self.settings, words)) as owners:
             verb, names = self.verb(words, opts)
             self.exitcode = verb.function(Call(self, words[0], names, opts))
-            for name in renamed(words):
-                if name in owners:
-                    owners[name].empty()
+            gone = [name for name in renamed(words) if name in owners]
+            for name in owners.keys() - set(gone) if gone else ():
+                owners[name].store(is_end=True)  # before the old name is no more
+            for name in gone:
+                owners[name].empty()
