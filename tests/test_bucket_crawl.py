@@ -190,6 +190,20 @@ def test_of_two_crawls_at_once_one_goes_on(node, portal):
     assert b.crawl(site).code == 0
 
 
+def test_a_crawl_whose_only_batch_is_refused_is_interrupted(node, portal):
+    """Also one that is complete by then: another machine has stored the source since it began."""
+    site = portal(datasets=30)
+    a = node("a", OUTPUT_LEASE="600", OUTPUT_STORE_INTERVAL="600")
+    crawl = a.begin(site, **SLOW)
+    until(lambda: site.requests() > 2, unless=lambda: crawl.poll() is not None)
+    other = a.mirror()
+    with other.own("hdx"):
+        Folder(other.folder / "hdx").write("others")
+    err = ended(crawl)
+    assert err.splitlines()[-1].endswith(" meanwhile (batch 1): nothing more is stored from here.")
+    assert crawl.returncode == 130
+
+
 def test_a_machine_that_died_goes_on_where_it_was(node, portal, crawl):
     site = portal(datasets=60)
     a = node("a")
