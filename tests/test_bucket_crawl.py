@@ -193,8 +193,8 @@ def test_of_two_crawls_at_once_one_goes_on(node, portal):
 def test_a_crawl_whose_only_batch_is_refused_is_interrupted(node, portal):
     """Also one that is complete by then: another machine has stored the source since it began."""
     site = portal(datasets=30)
-    a = node("a", OUTPUT_LEASE="600", OUTPUT_STORE_INTERVAL="600")
-    crawl = a.begin(site, **SLOW)
+    a = node("a", OUTPUT_LEASE="600")
+    crawl = a.begin(site, **SLOW | {"OUTPUT_STORE_INTERVAL": "600"})
     until(lambda: site.requests() > 2, unless=lambda: crawl.poll() is not None)
     other = a.mirror()
     with other.own("hdx"):
