@@ -485,6 +485,67 @@ def test_versions_that_a_folder_lacks_are_brought_from_the_store(one, two, is_da
     assert versions(two) == versions(one)
 
 
+@pytest.mark.parametrize("why", ["killed", "off for a while", "off in a crawl", "damaged in a crawl"])
+def test_versions_that_a_folder_has_a_part_of_are_brought_from_the_store(one, two, store, monkeypatch, why):
+    folder(one).write("a", "1")
+    for number, run in enumerate((SECOND, THIRD)):
+        update(one, "a", str(number + 2), run)
+    with one.own("hdx"):
+        pass
+    two.versions = why != "off for a while"
+    two.refresh()
+    file = two.folder / "hdx" / "versions.sqlite"
+    last = "20261120T030003Z"
+    if why == "killed":
+        file.unlink()
+        keep, calls = Followed._keep, iter((True, False))
+
+        def dying(*words: Any) -> None:
+            if not next(calls):
+                raise KeyboardInterrupt
+            keep(*words)
+
+        with monkeypatch.context() as patched:
+            patched.setattr(Followed, "_keep", dying)
+            with pytest.raises(KeyboardInterrupt):
+                two.refresh()
+    elif why == "off for a while":
+        with one.own("hdx"):
+            update(one, "a", "4", last)
+    elif why == "off in a crawl":
+        two.versions = False
+        with two.own("hdx"):
+            before = file.read_bytes()
+            update(two, "a", "4", last)
+            file.with_name(f"{file.name}-wal").unlink(missing_ok=True)
+            file.write_bytes(before)
+        update(one, "a", "4", last)
+        one.refresh()
+    else:
+        file.write_bytes(b"damaged" * 100)
+        with Versions.writing(file.parent):
+            pass
+    two = mirror(two.folder, store)
+    two.refresh()
+    assert versions(two) == versions(one)
+    assert len(versions(two)) == (2 if why in ("killed", "damaged in a crawl") else 3)
+    monkeypatch.setattr(Followed, "_bring_versions", pytest.fail)
+    two.refresh()
+
+
+def test_a_source_with_versions_that_is_removed_is_removed_everywhere(one, two):
+    folder(one).write("a", "1")
+    update(one, "a", "2", SECOND)
+    with one.own("hdx"):
+        pass
+    two.refresh()
+    with one.own("hdx") as taken:
+        taken.empty()
+    for each in (two, one):
+        each.refresh()
+        assert contents(each.folder) == {}
+
+
 def test_versions_that_are_dropped_are_dropped_from_the_store(one, two, tmp_path, store):
     folder(one).write("a", "1")
     for number, run in enumerate((SECOND, THIRD)):

@@ -136,8 +136,7 @@ class Source:
                 raise OutputError(self.keeps)
             if why:
                 self._rebuild(why)
-            is_wanted = self.versions and not self.keeps and self.state.fact("has_former")
-            if is_wanted and not (self.folder / VERSIONS).exists():
+            if self.versions and not self.keeps and self._lacks_versions():
                 self._bring_versions()
             return last > batch
 
@@ -238,7 +237,10 @@ class Source:
             is_filled |= emptied < 0 and bool(self.state.fact("is_filled"))
             self.state.note(batch=window.last, token=window.token, run=run and run.line, is_filled=is_filled)
             if any(row.part == "document" and row.entry["status"] != "new" for row in rows):
-                self.state.note(has_former=True)
+                self._note_former()
+
+    def _note_former(self) -> None:
+        self.state.note(has_former=True, **({} if self.versions else {"lacks_former": True}))
 
     def _text(self, file: str, rows: Iterable[Row]) -> bytes:
         """Return the lines of a file, each of which follows on the one before."""
@@ -430,11 +432,11 @@ class Source:
             facts["run"] = row.line
         if set(of_part) != {"run"}:
             facts["is_filled"] = None not in gone
-        if any(row.entry.get("status") != "new" for row in documents):
-            facts["has_former"] = True
         with transaction(state.db):
             if None in gone:
                 state.forget()
+            if any(row.entry.get("status") != "new" for row in documents):
+                self._note_former()
             for file, part in PARTS.items():
                 if part in of_part:
                     text = b"".join(row.text for row in of_part[part])
@@ -509,8 +511,20 @@ class Source:
         left.parent.mkdir(parents=True, exist_ok=True)
         self.folder.rename(left)
 
+    def _lacks_versions(self) -> bool:
+        """Return whether versions.sqlite lacks some that are stored, as far as it is known."""
+        if not self.state.fact("has_former"):
+            return False
+        is_whole = (self.folder / VERSIONS).exists() and not self.state.fact("lacks_former")
+        return not is_whole or not self._damaged_versions() <= {*self.state.fact("damaged_former", ())}
+
+    def _damaged_versions(self) -> set[str]:
+        """Return the names of those that were damaged, each of which another was begun for."""
+        return {path.name for path in self.folder.glob(f"{VERSIONS}.damaged-*")}
+
     def _bring_versions(self) -> None:
-        """Make versions.sqlite from the table."""
+        """Make versions.sqlite from the table, or add what it lacks."""
+        self.state.note(lacks_former=True)  # until all are there
         with closing(Versions.writing(self.folder)) as kept:
             for row, then in self.table.former():
                 if _is_subject(row) and row.content is not None:
@@ -518,6 +532,7 @@ class Source:
                     before = _subject(row)
                     later = {"status": then.status, "run": then.run, "time": then.replaced}
                     self._keep(kept, row.key, before, row._replace(fields=then.fields, entry=later), row)
+        self.state.note(lacks_former=False, damaged_former=sorted(self._damaged_versions()))
 
     def _mend_versions(self) -> None:
         """Let versions.sqlite be made anew if it can't be read."""
