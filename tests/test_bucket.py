@@ -10,6 +10,7 @@ import shutil
 import sys
 import threading
 import time
+from contextlib import contextmanager
 from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
@@ -26,6 +27,7 @@ from crawlers.fleet.store import Mirror, Store, owner, rows
 from crawlers.fleet.store.source import Source as Followed
 from crawlers.fleet.store.state import State
 from crawlers.fleet.store.table import Table
+from crawlers.operate import mirrored
 from crawlers.operate.harvest.job import job
 from crawlers.operate.sources.source import Source
 from crawlers.safety import inside
@@ -36,7 +38,7 @@ from tests.buckets import Folder, contents, documents, mirror
 from tests.conftest import ROOT
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
 FIRST, SECOND, THIRD = (f"20261120T03000{number}Z" for number in range(3))
 ADDRESS = "s3://bucket/prefix"
@@ -406,6 +408,62 @@ def test_documents_that_are_lost_are_brought_again(one, two):
     with two.free("hdx") as source:
         source.bring_lost()
     assert contents(two.folder) == contents(one.folder)
+
+
+def test_a_document_whose_newest_bytes_are_lost_is_not_an_older_one(one, two):
+    """Nor a file of another line; and no more is read at once than a window has."""
+    for each in ("a", "b", "c"):
+        folder(one).write(each, "1")
+    with one.own("hdx"):
+        pass
+    two.refresh()
+    with one.own("hdx"):
+        update(one, "a", "2", SECOND)
+        (one.folder / "hdx" / "datasets" / "a.json").unlink()
+    two.refresh()
+    assert contents(two.folder) == contents(one.folder), "the old document is none of the new line's"
+    (two.folder / "hdx" / "datasets" / "b.json").unlink()
+    with two.free("hdx") as source:
+        source.bring_lost()
+    assert contents(two.folder) == contents(one.folder)
+
+
+def test_what_is_lost_is_brought_by_a_few_bytes_at_a_time(one, two, monkeypatch):
+    harvest(one, 5)
+    harvest(one, 4, run=SECOND, text="new")
+    two.refresh()
+    shutil.rmtree(two.folder / "hdx" / "datasets")
+    monkeypatch.setattr("crawlers.fleet.store.table._WINDOW", 100)
+    read, counts = Table._rows, []
+
+    def counted(self: Table, *words: Any, **options: Any) -> list[Any]:
+        found = read(self, *words, **options)
+        counts.append(sum(row.content is not None for row in found))
+        return found
+
+    monkeypatch.setattr(Table, "_rows", counted)
+    with two.free("hdx") as source:
+        source.bring_lost()
+    assert contents(two.folder) == contents(one.folder)
+    assert max(counts) <= 4
+
+
+def test_a_damaged_source_keeps_no_other_from_being_mended(monkeypatch):
+    mended, told = [], []
+
+    class Here:
+        @contextmanager
+        def free(self, name: str) -> Iterator[Any]:
+            def bring_lost() -> None:
+                if name == "a":
+                    raise StoreError("[a] is damaged")
+                mended.append(name)
+
+            yield SimpleNamespace(bring_lost=bring_lost)
+
+    monkeypatch.setattr(mirrored, "_mirror", lambda _: Here())
+    mirrored.mend({}, ["a", "b"], told.append)
+    assert (mended, told) == (["b"], ["[a] is damaged"])
 
 
 # Former versions

@@ -322,12 +322,12 @@ class Source:
         """Keep the versions that become former, and write the documents; return what is known of them now."""
         found: dict[_Key, Subject] = {}
         contents: dict[str, Row] = {}
-        new: set[str] = set()
         removed: set[str] = set()
         former: Versions | None = None
         try:
             subjects = [(row.key, row) for row in rows if _is_subject(row)]
             known = self.state.known(key for key, _ in subjects)
+            new = {str(row.file) for key, row in subjects if key not in known}
             for key, row in subjects:
                 self._check_document(row)
                 file = str(row.file)
@@ -340,9 +340,10 @@ class Source:
                     contents.pop(before.file, None)
                 if row.content is not None and not (before and self._is_there(before, row) and file not in contents):
                     contents[file] = row
-                if not before:
-                    new.add(file)
                 removed.discard(file)
+                if self._is_lost(before, row):  # an older one has its name
+                    contents.pop(file, None)
+                    removed.add(file)
                 found[key] = _subject(row)
             if contents:
                 with inside.Writer(self.folder, SCRATCH) as writer:
@@ -355,6 +356,11 @@ class Source:
                 former.close()
         self.tell(len(contents))
         return found
+
+    def _is_lost(self, before: Subject | None, row: Row) -> bool:
+        """Return whether the bytes of a version that a line makes the newest are nowhere."""
+        is_new = before is not None and before.sha256 != row.sha256
+        return is_new and row.content is None and self._on_disk(_subject(row)) is None
 
     def _is_there(self, before: Subject, row: Row) -> bool:
         """Return whether a document is on disk as a line repeats it, as far as its length tells."""
@@ -542,10 +548,10 @@ class Source:
         except OutputError:
             sqlite.set_aside(self.folder / VERSIONS, keeps_others=True)
 
-    def lost(self) -> list[str]:
-        """Return the stored documents and files that are not in the folder."""
-        files = [subject.file for subject in self.state.subjects()] + [*self.state.files()]
-        return [file for file in files if not _exists(self.folder, file)]
+    def _lost(self) -> Iterator[tuple[str, str]]:
+        """Yield the stored documents and files that are not in the folder, and the hash of each."""
+        yield from ((each.file, each.sha256) for each in self.state.subjects() if not _exists(self.folder, each.file))
+        yield from ((file, row.sha256) for file, row in self.state.files().items() if not _exists(self.folder, file))
 
     def bring_lost(self) -> None:
         """Write the stored documents and files that somebody has removed from the folder.
@@ -556,13 +562,15 @@ class Source:
         with written(self.folder):
             self._mend_versions()
             self.catch_up()
-            wanted = self.lost()
-            found = {str(row.file): row for row in self.table.files(wanted)} if wanted else {}
+            wanted: dict[str, list[str]] = {}
+            for file, sha256 in self._lost():
+                if is_document(file) or is_other(file):
+                    wanted.setdefault(sha256, []).append(file)
             self.folder.mkdir(parents=True, exist_ok=True)
             with inside.Writer(self.folder, SCRATCH) as writer:
-                for file, row in found.items():
-                    if is_document(file) or is_other(file):
-                        self._check_content(row)
+                for row in self.table.contents(wanted):
+                    self._check_content(row)
+                    for file in wanted[str(row.sha256)]:
                         writer.write(file, row.content or b"")
 
 
