@@ -10,6 +10,7 @@ import shutil
 import sys
 import threading
 import time
+from contextlib import contextmanager
 from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
@@ -27,6 +28,7 @@ from crawlers.fleet.store import mirror as mirrors
 from crawlers.fleet.store.source import Source as Followed
 from crawlers.fleet.store.state import State
 from crawlers.fleet.store.table import Table
+from crawlers.operate import mirrored
 from crawlers.operate.harvest.job import job
 from crawlers.operate.sources.source import Source
 from crawlers.safety import inside
@@ -37,7 +39,7 @@ from tests.buckets import Folder, contents, documents, mirror
 from tests.conftest import ROOT
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
 FIRST, SECOND, THIRD = (f"20261120T03000{number}Z" for number in range(3))
 ADDRESS = "s3://bucket/prefix"
@@ -410,6 +412,62 @@ def test_documents_that_are_lost_are_brought_again(one, two):
     assert contents(two.folder) == contents(one.folder)
 
 
+def test_a_document_whose_newest_bytes_are_lost_is_not_an_older_one(one, two):
+    """Nor a file of another line; and no more is read at once than a window has."""
+    for each in ("a", "b", "c"):
+        folder(one).write(each, "1")
+    with one.own("hdx"):
+        pass
+    two.refresh()
+    with one.own("hdx"):
+        update(one, "a", "2", SECOND)
+        (one.folder / "hdx" / "datasets" / "a.json").unlink()
+    two.refresh()
+    assert contents(two.folder) == contents(one.folder), "the old document is none of the new line's"
+    (two.folder / "hdx" / "datasets" / "b.json").unlink()
+    with two.free("hdx") as source:
+        source.bring_lost()
+    assert contents(two.folder) == contents(one.folder)
+
+
+def test_what_is_lost_is_brought_by_a_few_bytes_at_a_time(one, two, monkeypatch):
+    harvest(one, 5)
+    harvest(one, 4, run=SECOND, text="new")
+    two.refresh()
+    shutil.rmtree(two.folder / "hdx" / "datasets")
+    monkeypatch.setattr("crawlers.fleet.store.table._WINDOW", 100)
+    read, counts = Table._rows, []
+
+    def counted(self: Table, *words: Any, **options: Any) -> list[Any]:
+        found = read(self, *words, **options)
+        counts.append(sum(row.content is not None for row in found))
+        return found
+
+    monkeypatch.setattr(Table, "_rows", counted)
+    with two.free("hdx") as source:
+        source.bring_lost()
+    assert contents(two.folder) == contents(one.folder)
+    assert max(counts) <= 4
+
+
+def test_a_damaged_source_keeps_no_other_from_being_mended(monkeypatch):
+    mended, told = [], []
+
+    class Here:
+        @contextmanager
+        def free(self, name: str) -> Iterator[Any]:
+            def bring_lost() -> None:
+                if name == "a":
+                    raise StoreError("[a] is damaged")
+                mended.append(name)
+
+            yield SimpleNamespace(bring_lost=bring_lost)
+
+    monkeypatch.setattr(mirrored, "_mirror", lambda _: Here())
+    mirrored.mend({}, ["a", "b"], told.append)
+    assert (mended, told) == (["b"], ["[a] is damaged"])
+
+
 # Former versions
 
 
@@ -485,6 +543,67 @@ def test_versions_that_a_folder_lacks_are_brought_from_the_store(one, two, is_da
         file.unlink()
         two.refresh()
     assert versions(two) == versions(one)
+
+
+@pytest.mark.parametrize("why", ["killed", "off for a while", "off in a crawl", "damaged in a crawl"])
+def test_versions_that_a_folder_has_a_part_of_are_brought_from_the_store(one, two, store, monkeypatch, why):
+    folder(one).write("a", "1")
+    for number, run in enumerate((SECOND, THIRD)):
+        update(one, "a", str(number + 2), run)
+    with one.own("hdx"):
+        pass
+    two.versions = why != "off for a while"
+    two.refresh()
+    file = two.folder / "hdx" / "versions.sqlite"
+    last = "20261120T030003Z"
+    if why == "killed":
+        file.unlink()
+        keep, calls = Followed._keep, iter((True, False))
+
+        def dying(*words: Any) -> None:
+            if not next(calls):
+                raise KeyboardInterrupt
+            keep(*words)
+
+        with monkeypatch.context() as patched:
+            patched.setattr(Followed, "_keep", dying)
+            with pytest.raises(KeyboardInterrupt):
+                two.refresh()
+    elif why == "off for a while":
+        with one.own("hdx"):
+            update(one, "a", "4", last)
+    elif why == "off in a crawl":
+        two.versions = False
+        with two.own("hdx"):
+            before = file.read_bytes()
+            update(two, "a", "4", last)
+            file.with_name(f"{file.name}-wal").unlink(missing_ok=True)
+            file.write_bytes(before)
+        update(one, "a", "4", last)
+        one.refresh()
+    else:
+        file.write_bytes(b"damaged" * 100)
+        with Versions.writing(file.parent):
+            pass
+    two = mirror(two.folder, store)
+    two.refresh()
+    assert versions(two) == versions(one)
+    assert len(versions(two)) == (2 if why in ("killed", "damaged in a crawl") else 3)
+    monkeypatch.setattr(Followed, "_bring_versions", pytest.fail)
+    two.refresh()
+
+
+def test_a_source_with_versions_that_is_removed_is_removed_everywhere(one, two):
+    folder(one).write("a", "1")
+    update(one, "a", "2", SECOND)
+    with one.own("hdx"):
+        pass
+    two.refresh()
+    with one.own("hdx") as taken:
+        taken.empty()
+    for each in (two, one):
+        each.refresh()
+        assert contents(each.folder) == {}
 
 
 def test_versions_that_are_dropped_are_dropped_from_the_store(one, two, tmp_path, store):

@@ -73,14 +73,18 @@ def mend(settings: Any, names: Iterable[str], lost: Callable[[str], None]) -> No
     """
     try:
         here = _mirror(settings)
-        if here:
-            here.store.tell = print_error
-        for name in names if here else ():
+    except CrawlersError as error:
+        lost(str(error))
+        return
+    if here:
+        here.store.tell = print_error
+    for name in names if here else ():
+        try:
             with here.free(name) as source:
                 if source:
                     source.bring_lost()
-    except CrawlersError as error:
-        lost(str(error))
+        except CrawlersError as error:
+            lost(str(error))
 
 
 @contextmanager

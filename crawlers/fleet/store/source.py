@@ -139,8 +139,7 @@ class Source:
                 raise OutputError(self.keeps)
             if why:
                 self._rebuild(why)
-            is_wanted = self.versions and not self.keeps and self.state.fact("has_former")
-            if is_wanted and not (self.folder / VERSIONS).exists():
+            if self.versions and not self.keeps and self._lacks_versions():
                 self._bring_versions()
             return last > batch
 
@@ -243,7 +242,10 @@ class Source:
             facts = {"batch": window.last, "token": window.token, "table": self.table.id}
             self.state.note(**facts, run=run and run.line, is_filled=is_filled)
             if any(row.part == "document" and row.entry["status"] != "new" for row in rows):
-                self.state.note(has_former=True)
+                self._note_former()
+
+    def _note_former(self) -> None:
+        self.state.note(has_former=True, **({} if self.versions else {"lacks_former": True}))
 
     def _text(self, file: str, rows: Iterable[Row]) -> bytes:
         """Return the lines of a file, each of which follows on the one before."""
@@ -325,12 +327,12 @@ class Source:
         """Keep the versions that become former, and write the documents; return what is known of them now."""
         found: dict[_Key, Subject] = {}
         contents: dict[str, Row] = {}
-        new: set[str] = set()
         removed: set[str] = set()
         former: Versions | None = None
         try:
             subjects = [(row.key, row) for row in rows if _is_subject(row)]
             known = self.state.known(key for key, _ in subjects)
+            new = {str(row.file) for key, row in subjects if key not in known}
             for key, row in subjects:
                 self._check_document(row)
                 file = str(row.file)
@@ -343,9 +345,10 @@ class Source:
                     contents.pop(before.file, None)
                 if row.content is not None and not (before and self._is_there(before, row) and file not in contents):
                     contents[file] = row
-                if not before:
-                    new.add(file)
                 removed.discard(file)
+                if self._is_lost(before, row):  # an older one has its name
+                    contents.pop(file, None)
+                    removed.add(file)
                 found[key] = _subject(row)
             if contents:
                 with inside.Writer(self.folder, SCRATCH) as writer:
@@ -358,6 +361,11 @@ class Source:
                 former.close()
         self.tell(len(contents))
         return found
+
+    def _is_lost(self, before: Subject | None, row: Row) -> bool:
+        """Return whether the bytes of a version that a line makes the newest are nowhere."""
+        is_new = before is not None and before.sha256 != row.sha256
+        return is_new and row.content is None and self._on_disk(_subject(row)) is None
 
     def _is_there(self, before: Subject, row: Row) -> bool:
         """Return whether a document is on disk as a line repeats it, as far as its length tells."""
@@ -437,11 +445,11 @@ class Source:
             facts["run"] = row.line
         if set(of_part) != {"run"}:
             facts["is_filled"] = None not in gone
-        if any(row.entry.get("status") != "new" for row in documents):
-            facts["has_former"] = True
         with transaction(state.db):
             if None in gone:
                 state.forget()
+            if any(row.entry.get("status") != "new" for row in documents):
+                self._note_former()
             for file, part in PARTS.items():
                 if part in of_part:
                     text = b"".join(row.text for row in of_part[part])
@@ -516,8 +524,20 @@ class Source:
         left.parent.mkdir(parents=True, exist_ok=True)
         self.folder.rename(left)
 
+    def _lacks_versions(self) -> bool:
+        """Return whether versions.sqlite lacks some that are stored, as far as it is known."""
+        if not self.state.fact("has_former"):
+            return False
+        is_whole = (self.folder / VERSIONS).exists() and not self.state.fact("lacks_former")
+        return not is_whole or not self._damaged_versions() <= {*self.state.fact("damaged_former", ())}
+
+    def _damaged_versions(self) -> set[str]:
+        """Return the names of those that were damaged, each of which another was begun for."""
+        return {path.name for path in self.folder.glob(f"{VERSIONS}.damaged-*")}
+
     def _bring_versions(self) -> None:
-        """Make versions.sqlite from the table."""
+        """Make versions.sqlite from the table, or add what it lacks."""
+        self.state.note(lacks_former=True)  # until all are there
         with closing(Versions.writing(self.folder)) as kept:
             for row, then in self.table.former():
                 if _is_subject(row) and row.content is not None:
@@ -525,6 +545,7 @@ class Source:
                     before = _subject(row)
                     later = {"status": then.status, "run": then.run, "time": then.replaced}
                     self._keep(kept, row.key, before, row._replace(fields=then.fields, entry=later), row)
+        self.state.note(lacks_former=False, damaged_former=sorted(self._damaged_versions()))
 
     def _mend_versions(self) -> None:
         """Let versions.sqlite be made anew if it can't be read."""
@@ -534,10 +555,10 @@ class Source:
         except OutputError:
             sqlite.set_aside(self.folder / VERSIONS, keeps_others=True)
 
-    def lost(self) -> list[str]:
-        """Return the stored documents and files that are not in the folder."""
-        files = [subject.file for subject in self.state.subjects()] + [*self.state.files()]
-        return [file for file in files if not _exists(self.folder, file)]
+    def _lost(self) -> Iterator[tuple[str, str]]:
+        """Yield the stored documents and files that are not in the folder, and the hash of each."""
+        yield from ((each.file, each.sha256) for each in self.state.subjects() if not _exists(self.folder, each.file))
+        yield from ((file, row.sha256) for file, row in self.state.files().items() if not _exists(self.folder, file))
 
     def bring_lost(self) -> None:
         """Write the stored documents and files that somebody has removed from the folder.
@@ -548,13 +569,15 @@ class Source:
         with written(self.folder):
             self._mend_versions()
             self.catch_up()
-            wanted = self.lost()
-            found = {str(row.file): row for row in self.table.files(wanted)} if wanted else {}
+            wanted: dict[str, list[str]] = {}
+            for file, sha256 in self._lost():
+                if is_document(file) or is_other(file):
+                    wanted.setdefault(sha256, []).append(file)
             self.folder.mkdir(parents=True, exist_ok=True)
             with inside.Writer(self.folder, SCRATCH) as writer:
-                for file, row in found.items():
-                    if is_document(file) or is_other(file):
-                        self._check_content(row)
+                for row in self.table.contents(wanted):
+                    self._check_content(row)
+                    for file in wanted[str(row.sha256)]:
                         writer.write(file, row.content or b"")
 
 

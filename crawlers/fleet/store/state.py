@@ -149,6 +149,7 @@ class State:
         """Forget all of what the folder has."""
         for table in ("ends", "subjects", "files"):
             self.db.execute(f"DELETE FROM {table}")  # noqa: S608 -- the names are this module's
+        self.note(has_former=False, lacks_former=False)
 
 
 class DamagedStateError(StoreError):

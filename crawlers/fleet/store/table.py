@@ -18,7 +18,7 @@ from crawlers.fleet.store.rows import READ, STATISTICS, as_table, from_batches
 from crawlers.s3.connection import is_answer
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Collection, Iterator, Sequence
 
     from crawlers.fleet.store.rows import Row
     from crawlers.fleet.store.store import Store
@@ -53,6 +53,10 @@ SELECT "offset" FROM (
 ) WHERE is_kept AND replaced < '{}' ORDER BY "offset"
 """
 
+_HASHES = """
+SELECT batch, sha256, max(bytes) FROM rows WHERE part IN ('document', 'file') AND sha256 IS NOT NULL
+GROUP BY batch, sha256 ORDER BY batch DESC
+"""
 _REPLACED = """
 SELECT "offset", replaced, run, status, fields FROM (
     SELECT "offset", lead("time") OVER later AS replaced, lead(run) OVER later AS run,
@@ -233,16 +237,35 @@ class Table:
             rows = self._rows(f"part = 'document' AND batch > {since} AND \"offset\" IN ({', '.join(map(str, some))})")
             yield from ((row, some[row.offset]) for row in rows)
 
-    def files(self, wanted: Sequence[str], column: str = "file") -> Iterator[Row]:
-        """Yield the rows with content of some files, those that came later after the others.
+    def contents(self, wanted: Collection[str]) -> Iterator[Row]:
+        """Yield a row with content for each of some hashes that has one, a few MiB at a time.
 
         Args:
-            wanted: their names, or whatever the column has.
+            wanted: the hashes.
         """
-        since = self._since()
-        for begin in range(0, len(wanted), _AT_ONCE):
-            names = ", ".join(f"'{name.replace(chr(39), chr(39) * 2)}'" for name in wanted[begin : begin + _AT_ONCE])
-            yield from self._rows(f"{column} IN ({names}) AND batch > {since} AND content IS NOT NULL")
+        found = self._select(_HASHES) if wanted else []
+        left, some, size = {*wanted}, list[tuple[int, str]](), 0
+        for batch in found:
+            for place in zip(*(column.to_pylist() for column in batch.columns), strict=True):
+                number, sha256, long = place
+                if sha256 not in left:
+                    continue
+                if some and (size + (long or 0) > _WINDOW or len(some) >= _AT_ONCE):
+                    yield from self._of(some, left)
+                    some, size = [], 0
+                some.append((number, sha256))
+                size += long or 0
+        yield from self._of(some, left)
+
+    def _of(self, places: Sequence[tuple[int, str]], left: set[str]) -> Iterator[Row]:
+        """Yield a row with content for each hash of some batches, the newest first, that is left; take it from those."""
+        hashes = ", ".join({"'{}'".format(sha256.replace("'", "''")) for _, sha256 in places if sha256 in left})
+        if hashes:  # a range, for pages outside of it are not decoded; and the column of contents is no condition
+            which = f"batch >= {places[-1][0]:d} AND batch <= {places[0][0]:d} AND sha256 IN ({hashes})"
+            for row in self._rows(which):
+                if row.content is not None and row.sha256 in left:
+                    left.discard(row.sha256)
+                    yield row
 
     def _since(self) -> int:
         """Return the batch that removed all before it, whose rows a kill may have left; 0 if there is none."""
