@@ -1568,6 +1568,16 @@ def test_a_folder_that_is_no_store(address):
     assert str(raised.value) == "OUTPUT_DIR is no file:///folder: the folder's whole path follows three slashes."
 
 
+PLACES = [f"s3://bucket/{sign}/x" for sign in ("a b", "a%20b", "ä", "~", "[1]", "a\\b", "*")]
+PLACES += [f"file:///{sign}/x" for sign in ("%25", "%5B1]", "a|b", "a\\b", "^")]
+
+
+@pytest.mark.parametrize("address", PLACES)
+def test_a_place_that_the_engine_would_not_find_again(address):
+    with pytest.raises(OutputError, match=r"^OUTPUT_DIR has .+: choose another (prefix|folder)\.$"):
+        location.checked(address)
+
+
 def test_a_folder_that_is_a_store(tmp_path):
     settings = BaseSettings({"OUTPUT_MIRROR": str(tmp_path), "OUTPUT_STORE": "", "OUTPUT_DIR": "FILE:///a%20b/c/"})
     resolve(settings)
