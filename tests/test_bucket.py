@@ -148,7 +148,7 @@ def test_a_line_that_is_no_text_is_stored_as_it_is(one, two):
     with one.own("hdx"):
         folder(one).write("a")
         with (one.folder / "hdx" / "errors.jsonl").open("ab") as file:
-            file.write(b'\xff{"run"\r\n\n{"error": "\\ud800"}\n')
+            file.write(b'\xff{"run"\r\n\n{"error": "\\ud800"}\n{"url": "\xed\xa0\x80"}\n')
     two.refresh()
     assert contents(two.folder) == contents(one.folder)
 
@@ -1222,6 +1222,16 @@ def test_a_row_that_names_a_file_outside(one, two, store, file, part):
     ):
         two.refresh()
     assert (two.folder / "index.sqlite").read_bytes() == b"mine"
+
+
+def test_lines_are_not_removed_by_a_row(one, two, store):
+    harvest(one, 1)
+    two.refresh()
+    before = contents(two.folder)
+    by_hand(store, [rows.Row("gone", "manifest.jsonl")])
+    with pytest.raises(StoreError, match="is not a valid path in a source's folder"):
+        two.refresh()
+    assert contents(two.folder) == before
 
 
 def test_a_document_that_is_not_what_its_hash_says(one, two, store):
