@@ -1279,6 +1279,31 @@ def test_a_source_that_is_damaged_does_not_stop_the_others(one, two, store, what
     assert "\x1b" not in sentence
 
 
+OTHER_TYPES: dict[str, Any] = {"line": b"{}", "raw": "x", "content": ["x"], "batch": 1.0, "offset": "0", "status": 1}
+
+
+@pytest.mark.parametrize("column", OTHER_TYPES)
+def test_a_table_whose_columns_have_other_types(one, two, store, column):
+    with one.own("other"):
+        folder(one, "other").write("a")
+    hostile = pa.table({"part": ["run"], "batch": [1], "line": ["{}"]} | {column: [OTHER_TYPES[column]]})
+    commit = CommitProperties(app_transactions=[Transaction("hdx", 1)])
+    write_deltalake(str(store / "hdx"), hostile, commit_properties=commit)
+    told: list[str] = []
+    assert two.refresh(lost=told.append) == ["other"]
+    (sentence,) = told
+    assert sentence.startswith("[hdx] is damaged in file:")
+    assert sentence.endswith(f" (column {column} has another type).")
+
+
+def test_a_crawl_elsewhere_that_says_what_is_no_json(one, two):
+    harvest(one, 1)
+    said = '{"status": "going", "running": {"requests": 1e999, "host": "\\ud800"}}'
+    assert Table(one.store, "hdx").commit(2, "evil", [rows.Row("run", None, line=said)]) == "put"
+    two.refresh()
+    assert not (two.folder / "hdx" / "running.json").exists()
+
+
 def test_a_table_of_another_history(one, two, tmp_path, store):
     harvest(one, 2)
     two.refresh()
