@@ -152,7 +152,7 @@ def test_a_line_that_is_no_text_is_stored_as_it_is(one, two):
     with one.own("hdx"):
         folder(one).write("a")
         with (one.folder / "hdx" / "errors.jsonl").open("ab") as file:
-            file.write(b'\xff{"run"\r\n\n{"error": "\\ud800"}\n')
+            file.write(b'\xff{"run"\r\n\n{"error": "\\ud800"}\n{"url": "\xed\xa0\x80"}\n')
     two.refresh()
     assert contents(two.folder) == contents(one.folder)
 
@@ -1455,6 +1455,16 @@ def test_a_row_that_names_a_file_outside(one, two, store, file, part):
     assert (two.folder / "index.sqlite").read_bytes() == b"mine"
 
 
+def test_lines_are_not_removed_by_a_row(one, two, store):
+    harvest(one, 1)
+    two.refresh()
+    before = contents(two.folder)
+    by_hand(store, [rows.Row("gone", "manifest.jsonl")])
+    with pytest.raises(StoreError, match="is not a valid path in a source's folder"):
+        two.refresh()
+    assert contents(two.folder) == before
+
+
 def test_a_document_that_is_not_what_its_hash_says(one, two, store):
     harvest(one, 1)
     end = (one.folder / "hdx" / "manifest.jsonl").stat().st_size
@@ -1498,6 +1508,31 @@ def test_a_source_that_is_damaged_does_not_stop_the_others(one, two, store, what
     assert sentence.startswith(("[hdx] is damaged in file:", "file:"))
     assert "\n" not in sentence
     assert "\x1b" not in sentence
+
+
+OTHER_TYPES: dict[str, Any] = {"line": b"{}", "raw": "x", "content": ["x"], "batch": 1.0, "offset": "0", "status": 1}
+
+
+@pytest.mark.parametrize("column", OTHER_TYPES)
+def test_a_table_whose_columns_have_other_types(one, two, store, column):
+    with one.own("other"):
+        folder(one, "other").write("a")
+    hostile = pa.table({"part": ["run"], "batch": [1], "line": ["{}"]} | {column: [OTHER_TYPES[column]]})
+    commit = CommitProperties(app_transactions=[Transaction("hdx", 1)])
+    write_deltalake(str(store / "hdx"), hostile, commit_properties=commit)
+    told: list[str] = []
+    assert two.refresh(lost=told.append) == ["other"]
+    (sentence,) = told
+    assert sentence.startswith("[hdx] is damaged in file:")
+    assert sentence.endswith(f" (column {column} has another type).")
+
+
+def test_a_crawl_elsewhere_that_says_what_is_no_json(one, two):
+    harvest(one, 1)
+    said = '{"status": "going", "running": {"requests": 1e999, "host": "\\ud800"}}'
+    assert Table(one.store, "hdx").commit(2, "evil", [rows.Row("run", None, line=said)]) == "put"
+    two.refresh()
+    assert not (two.folder / "hdx" / "running.json").exists()
 
 
 def test_a_table_of_another_history(one, two, tmp_path, store):
@@ -1797,6 +1832,16 @@ def test_a_folder_that_is_no_store(address):
     with pytest.raises(OutputError) as raised:
         resolve(settings)
     assert str(raised.value) == "OUTPUT_DIR is no file:///folder: the folder's whole path follows three slashes."
+
+
+PLACES = [f"s3://bucket/{sign}/x" for sign in ("a b", "a%20b", "ä", "~", "[1]", "a\\b", "*")]
+PLACES += [f"file:///{sign}/x" for sign in ("%25", "%5B1]", "a|b", "a\\b", "^")]
+
+
+@pytest.mark.parametrize("address", PLACES)
+def test_a_place_that_the_engine_would_not_find_again(address):
+    with pytest.raises(OutputError, match=r"^OUTPUT_DIR has .+: choose another (prefix|folder)\.$"):
+        location.checked(address)
 
 
 def test_a_folder_that_is_a_store(tmp_path):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import math
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
 
 _LEASE = (1.0, 3600.0)  # seconds that it may last
 _FILE = "file:"
+_PREFIX = re.compile(r"[A-Za-z0-9._/+;-]*")
+_NOT_IN_A_FOLDER = re.compile(r"[]%[|\\^]")
 _BEFORE_REPORT = 8  # of the extensions: it takes the source, and brings its folder up to date
 
 
@@ -77,8 +80,15 @@ def checked(location: str) -> str:
     ('s3://catalogues/europe', 'file:///shared/europe')
     """
     if location.lower().startswith(_FILE):
-        return _path(location).as_uri()
+        folder = _path(location)
+        if _NOT_IN_A_FOLDER.search(str(folder)):  # delta-rs fails at them, or reads another folder
+            raise OutputError("OUTPUT_DIR has one of the signs % [ ] | \\ ^ in its path: choose another folder.")
+        return folder.as_uri()
     bucket, prefix = parse(location, "OUTPUT_DIR")
+    if not _PREFIX.fullmatch(prefix):  # delta-rs lists it otherwise than it reads it
+        raise OutputError(
+            "OUTPUT_DIR has a sign in its prefix that is no ASCII letter, digit or . _ - + ; /: choose another prefix."
+        )
     return f"s3://{bucket}/{prefix}".rstrip("/")
 
 

@@ -230,8 +230,9 @@ class Mirror:
                 source.folder.mkdir(parents=True, exist_ok=True)
                 then = datetime.fromtimestamp(time.time() - max(0.0, self.age(source)), UTC)
                 seen = {"elsewhere": True, "heartbeat": moment.written(then, "milliseconds")}
-                inside.write(source.folder, RUNNING, strict_json.dumps(running | seen), ".running")
+                with suppress(ValueError):  # no JSON of a crawl
+                    inside.write(source.folder, RUNNING, strict_json.dumps(running | seen), ".running")
             elif not is_crawled(source.folder) and source.state.fact("is_elsewhere"):
                 with suppress(OSError):
                     inside.remove(source.folder, RUNNING)
-        source.state.note(is_elsewhere=is_elsewhere)
+            source.state.note(is_elsewhere=is_elsewhere)

@@ -98,7 +98,7 @@ def of_line(file: str, offset: int, text: bytes) -> Row:
         length=_number(entry.get("bytes")),
         line=line,
         raw=raw,
-        entry=_plain(entry) if b"\\u" in body else entry,
+        entry=_plain(entry) if raw is not None or b"\\u" in body else entry,
     )
 
 

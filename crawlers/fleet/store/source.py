@@ -264,7 +264,7 @@ class Source:
                 raise DivergedError(f"{file} has lines that are not stored")
         known = self.state.files()
         for row in files:
-            if not (is_other(str(row.file)) or row.file in LINES):
+            if not (is_other(str(row.file)) or (row.part == "file" and row.file in LINES)):
                 raise self._outside(row)
             if row.file in LINES:
                 continue

@@ -6,15 +6,15 @@ that application came after the snapshot on which it is made, so the number is c
 
 from __future__ import annotations
 
-from functools import partial
+from functools import cache, partial
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
 
 from arro3.core import RecordBatch
-from deltalake import CommitProperties, DeltaTable, QueryBuilder, Transaction, WriterProperties, write_deltalake
+from deltalake import CommitProperties, DeltaTable, QueryBuilder, Schema, Transaction, WriterProperties, write_deltalake
 from deltalake.exceptions import CommitFailedError, DeltaError, TableNotFoundError
 
 from crawlers.exceptions import StoreError
-from crawlers.fleet.store.rows import READ, STATISTICS, as_table, from_batches
+from crawlers.fleet.store.rows import READ, STATISTICS, as_table, from_batches, schema
 from crawlers.s3.connection import is_answer
 
 if TYPE_CHECKING:
@@ -130,12 +130,21 @@ class Table:
                 self._table = DeltaTable(self.address, storage_options=self.store.options)
             else:
                 self._table.update_incremental()
+            self._check_types(self._table)
         except TableNotFoundError:
             self._table = None
         except Exception:
             self._table = None  # a half of it is no snapshot
             raise
         return self._table
+
+    def _check_types(self, table: DeltaTable) -> None:
+        wanted = _types()
+        other = [field.name for field in table.schema().fields if wanted.get(field.name, field.type) != field.type]
+        if other:
+            raise StoreError(
+                f"[{self.source}] is damaged in {self.store.address} (column {other[0]} has another type)."
+            )
 
     def age(self, now: float) -> float:
         """Return the seconds since the last commit.
@@ -370,6 +379,11 @@ class Table:
                 raise StoreError(f"[{self.source}] is damaged in {self.store.address} ({_first(error)}).") from None
 
         return self.store.asked(told)
+
+
+@cache
+def _types() -> dict[str, Any]:
+    return {field.name: field.type for field in Schema.from_arrow(schema()).fields}
 
 
 def _first(error: Exception) -> str:
