@@ -18,12 +18,14 @@ _FOLLOWED = 10.0  # seconds between two looks at what other nodes have stored
 
 
 def _mirror(settings: Any, *, creates: bool = False) -> Any:
-    """Return the mirror, if output is in a store."""
+    """Return the mirror, if output is in a store; what it moves aside and whom it waits for is printed."""
     if not settings["OUTPUT_STORE"]:
         return None
     from crawlers.store.location import mirror  # noqa: PLC0415 -- few outputs are in a store
 
-    return mirror(settings, creates=creates)
+    found = mirror(settings, creates=creates)
+    found.store.tell = print_error
+    return found
 
 
 def bring_up(
@@ -76,8 +78,6 @@ def mend(settings: Any, names: Iterable[str], lost: Callable[[str], None]) -> No
     except CrawlersError as error:
         lost(str(error))
         return
-    if here:
-        here.store.tell = print_error
     for name in names if here else ():
         try:
             with here.free(name) as source:
@@ -101,7 +101,6 @@ def owning(settings: Any, names: Iterable[str]) -> Iterator[dict[str, Owner]]:
     if here is None:
         yield {}
         return
-    here.store.tell = print_error
     with ExitStack() as stack:
         owners = {name: stack.enter_context(here.own(name)) for name in sorted(set(names))}
         yield owners
