@@ -250,7 +250,7 @@ class Table:
         yield from self._of(some, left)
 
     def _of(self, places: Sequence[tuple[int, str]], left: set[str]) -> Iterator[Row]:
-        """Yield a row with content for each hash of some batches, the newest first, that is left; take it from those."""
+        """Yield a row with content for each hash that is left of some batches, the newest first."""
         hashes = ", ".join({"'{}'".format(sha256.replace("'", "''")) for _, sha256 in places if sha256 in left})
         if hashes:  # a range, for pages outside of it are not decoded; and the column of contents is no condition
             which = f"batch >= {places[-1][0]:d} AND batch <= {places[0][0]:d} AND sha256 IN ({hashes})"
