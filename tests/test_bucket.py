@@ -147,6 +147,16 @@ def test_a_batch_has_a_thousand_lines_at_most(one, two, store, monkeypatch):
     assert contents(two.folder) == contents(one.folder)
 
 
+@pytest.mark.parametrize(("length", "windows"), [(10, 1), (3_000_000, 2)])
+def test_what_is_read_at_once_is_what_rows_have(one, two, length, windows):
+    """And not the sizes of the files that captures name, which are elsewhere."""
+    with one.own("hdx") as taken:
+        for _ in range(3):
+            folder(one).append("captures.jsonl", {"run": FIRST, "bytes": 100_000_000, "url": "x" * length})
+            taken.store()
+    assert len([*Table(two.store, "hdx").after(0)]) == windows
+
+
 def test_a_line_that_is_no_text_is_stored_as_it_is(one, two):
     with one.own("hdx"):
         folder(one).write("a")
