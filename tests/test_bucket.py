@@ -7,10 +7,11 @@ import json
 import os
 import re
 import shutil
+import sqlite3
 import sys
 import threading
 import time
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
@@ -146,6 +147,16 @@ def test_a_batch_has_a_thousand_lines_at_most(one, two, store, monkeypatch):
     assert counts == [2, 2, 1]
     two.refresh()
     assert contents(two.folder) == contents(one.folder)
+
+
+@pytest.mark.parametrize(("length", "windows"), [(10, 1), (3_000_000, 2)])
+def test_what_is_read_at_once_is_what_rows_have(one, two, length, windows):
+    """And not the sizes of the files that captures name, which are elsewhere."""
+    with one.own("hdx") as taken:
+        for _ in range(3):
+            folder(one).append("captures.jsonl", {"run": FIRST, "bytes": 100_000_000, "url": "x" * length})
+            taken.store()
+    assert len([*Table(two.store, "hdx").after(0)]) == windows
 
 
 def test_a_line_that_is_no_text_is_stored_as_it_is(one, two):
@@ -372,6 +383,41 @@ def test_what_is_damaged_is_brought_up_anew(one, two, damage, tmp_path):
     assert contents(two.folder) == contents(one.folder)
     assert (two.folder / "other").stat().st_ino == other
     assert two.refresh() == []
+
+
+@pytest.mark.parametrize("damage", ["pages", "fact", "newer"])
+@pytest.mark.parametrize("does", ["follows", "mends"])
+def test_a_state_that_turns_out_to_be_damaged_is_made_anew(one, two, store, damage, does):
+    for number in range(300):
+        folder(one).write(f"id{number:05d}")
+    with one.own("hdx"):
+        pass
+    two.refresh()
+    state = two.known / "hdx.sqlite"
+    if damage == "pages":
+        content = bytearray(state.read_bytes())
+        for page in range(4096 * 5, len(content), 4096):
+            content[page : page + 200] = b"\xff" * 200
+        state.write_bytes(content)
+    else:
+        with closing(sqlite3.connect(state)) as db:
+            db.execute("PRAGMA user_version = 9" if damage == "newer" else "UPDATE facts SET value = '{'")
+            db.commit()
+    if does == "follows":
+        harvest(one, 5, run=SECOND, text="new")
+        assert two.refresh() == ["hdx"]
+    else:
+        (two.folder / "hdx" / "datasets" / "id00007.json").unlink()
+        with two.free("hdx") as source:
+            source.bring_lost()
+    assert contents(two.folder) == contents(one.folder)
+    assert two.refresh() == []
+    (aside,) = two.known.glob("hdx.sqlite.damaged-*[0-9]Z")
+    copy = mirror(two.folder, store, keeps=True)
+    aside.replace(state)
+    sentence = r"hdx\.sqlite is damaged .*: name another folder\.$"
+    with pytest.raises(OutputError, match=sentence), copy.free("hdx") as source:
+        source.bring_lost()
 
 
 def test_a_compaction_of_lines_that_was_killed_is_finished_by_who_follows(one, two):

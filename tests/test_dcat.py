@@ -17,6 +17,7 @@ import zipfile
 from collections import Counter
 from dataclasses import replace
 from itertools import permutations
+from types import SimpleNamespace
 
 import pytest
 from pyoxigraph import RdfFormat, parse
@@ -26,7 +27,10 @@ from crawlers.exceptions import AnswerError
 from crawlers.kinds.dcat.answer import read
 from crawlers.kinds.dcat.elsewhere import is_part, joined
 from crawlers.kinds.dcat.frontier import Frontier
+from crawlers.kinds.dcat.page import PageRecord
+from crawlers.kinds.dcat.records import PageRecords
 from crawlers.kinds.dcat.spider import DCAT
+from crawlers.records.lazy_dataset import LazyDataset
 from crawlers.records.rdf.document import document as written
 from crawlers.records.rdf.terms import TYPE, Literal
 from tests import forked
@@ -539,6 +543,23 @@ def test_a_catalogue_that_a_data_json_only_names(walked):
         assert (done.ids(), done.kinds()) == (["a", "b"], {"offsite": 1})
         named.pop()
         assert walked(site, site.url + "/a.json").judged == ("complete", 2, 2)
+
+
+def test_a_record_that_can_not_be_mapped_costs_no_other_of_its_page():
+    def fails():
+        raise RecursionError
+
+    crawl = SimpleNamespace(
+        seen=lambda *_, **__: True,
+        limits=SimpleNamespace(resources=5, is_set=False),
+        records=SimpleNamespace(is_planned=lambda *_: False),
+    )
+    walk = SimpleNamespace(key="", name="", earlier=0, listed=0, resources=0)
+    page, response = SimpleNamespace(is_first=lambda _: True), SimpleNamespace(url="")
+    records = PageRecords(crawl, page, response, walk, None, address="")
+    item = LazyDataset(fails, source="s", id="a")
+    entry = records.entry(PageRecord("a", "a", "record 1", lambda: item))
+    assert (entry.id, entry.resources, records.resources) == ("a", 0, 0)
 
 
 def test_a_numbered_page_that_is_missing_is_not_the_end(walked, turtle):

@@ -9,12 +9,12 @@ import shutil
 import sqlite3
 import time
 from contextlib import closing, contextmanager, suppress
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 from uuid import uuid4
 
 from crawlers.exceptions import OutputError, StoreError
 from crawlers.fleet.store.rows import PARTS, Row, check
-from crawlers.fleet.store.state import End, State, Stored, Subject
+from crawlers.fleet.store.state import DamagedStateError, End, State, Stored, Subject
 from crawlers.fleet.store.table import Table
 from crawlers.safety import inside, sqlite
 from crawlers.safety.locks import LOCK
@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 
     from crawlers.fleet.store.store import Store
     from crawlers.fleet.store.table import Window
+
+T = TypeVar("T")
 
 SCRATCH = ".pulling"
 """What a file is called until it is whole."""
@@ -121,27 +123,44 @@ class Source:
             StoreError: the store can't be read, or the folder can't be written.
         """
         with written(self.folder):
-            if self.folder.exists():
-                self._tell_left()
-            self.settle()
-            last, batch = self.table.last(), self.state.batch
-            if not last:
-                if batch:  # somebody has removed the table: what the folder has is stored again
-                    self._forget()
-                return False
-            why = self._obstacle(last)
-            try:
-                if not why and last > batch:
-                    self._follow()
-            except DivergedError as error:
-                why = str(error)
-            if why and self.keeps:
-                raise OutputError(self.keeps)
-            if why:
-                self._rebuild(why)
-            if self.versions and not self.keeps and self._lacks_versions():
-                self._bring_versions()
-            return last > batch
+            return self._with_state(self._catch_up)
+
+    def _with_state(self, do: Callable[[], T]) -> T:
+        """Return what is done; if the state is damaged, all is done again with an empty one."""
+        try:
+            return do()
+        except (DamagedStateError, sqlite3.DatabaseError) as error:
+            if not (isinstance(error, DamagedStateError) or sqlite.is_damaged(error)):
+                raise
+            if self.keeps:
+                raise OutputError(f"{self.places.state} is damaged ({error}): name another folder.") from None
+        self.state.db.close()
+        sqlite.set_aside(self.places.state)
+        self.state = State(self.places.state)
+        return do()
+
+    def _catch_up(self) -> bool:
+        if self.folder.exists():
+            self._tell_left()
+        self.settle()
+        last, batch = self.table.last(), self.state.batch
+        if not last:
+            if batch:  # somebody has removed the table: what the folder has is stored again
+                self._forget()
+            return False
+        why = self._obstacle(last)
+        try:
+            if not why and last > batch:
+                self._follow()
+        except DivergedError as error:
+            why = str(error)
+        if why and self.keeps:
+            raise OutputError(self.keeps)
+        if why:
+            self._rebuild(why)
+        if self.versions and not self.keeps and self._lacks_versions():
+            self._bring_versions()
+        return last > batch
 
     def _follow(self) -> None:
         self.state.note(is_begun=True)
@@ -568,17 +587,20 @@ class Source:
         """
         with written(self.folder):
             self._mend_versions()
-            self.catch_up()
-            wanted: dict[str, list[str]] = {}
-            for file, sha256 in self._lost():
-                if is_document(file) or is_other(file):
-                    wanted.setdefault(sha256, []).append(file)
-            self.folder.mkdir(parents=True, exist_ok=True)
-            with inside.Writer(self.folder, SCRATCH) as writer:
-                for row in self.table.contents(wanted):
-                    self._check_content(row)
-                    for file in wanted[str(row.sha256)]:
-                        writer.write(file, row.content or b"")
+            self._with_state(self._bring_lost)
+
+    def _bring_lost(self) -> None:
+        self._catch_up()
+        wanted: dict[str, list[str]] = {}
+        for file, sha256 in self._lost():
+            if is_document(file) or is_other(file):
+                wanted.setdefault(sha256, []).append(file)
+        self.folder.mkdir(parents=True, exist_ok=True)
+        with inside.Writer(self.folder, SCRATCH) as writer:
+            for row in self.table.contents(wanted):
+                self._check_content(row)
+                for file in wanted[str(row.sha256)]:
+                    writer.write(file, row.content or b"")
 
 
 @contextmanager

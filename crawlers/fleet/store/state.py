@@ -73,7 +73,10 @@ class State:
         try:
             db = sqlite3.connect(path, isolation_level=None, timeout=10.0, check_same_thread=False)
             db.execute("PRAGMA synchronous = FULL")
-            if not db.execute("PRAGMA user_version").fetchone()[0]:
+            if (found := db.execute("PRAGMA user_version").fetchone()[0]) > FORMAT:
+                db.close()
+                raise DamagedStateError(f"a newer version of this program wrote it, in format {found}")
+            if not found:
                 db.executescript(f"PRAGMA journal_mode = WAL; {_SCHEMA} PRAGMA user_version = {FORMAT};")
             db.execute("SELECT count(*) FROM facts, ends").fetchone()
             db.execute(_WANTED)
@@ -95,7 +98,10 @@ class State:
 
     def fact(self, name: str, default: Any = None) -> Any:
         row = self.db.execute("SELECT value FROM facts WHERE name = ?", (name,)).fetchone()
-        return default if row is None else json.loads(row[0])
+        try:
+            return default if row is None else json.loads(row[0])
+        except (ValueError, TypeError):
+            raise DamagedStateError(f"{self.path} is damaged ({name} is no JSON).") from None
 
     def note(self, **facts: Any) -> None:
         """Note facts, together."""

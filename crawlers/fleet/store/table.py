@@ -34,15 +34,17 @@ _CONFIGURATION = {
 }
 _LEVEL = 3
 _GROUP = 1000  # rows
-_WINDOW = 8 * 1024 * 1024  # bytes of content that are read at once, if a batch has not more
+_WINDOW = 8 * 1024 * 1024  # bytes of lines and content that are read at once, if a batch has not more
 _MOST = 4_000  # rows that are read at once, if a batch has not more
-_TARGET = 64 * 1024 * 1024  # bytes of a file that compaction makes
+_TARGET = 16 * 1024 * 1024  # bytes of a file that compaction makes: it takes ten times as many of memory
 _SMALL = 50  # files that are not of that size, from which on a table is compacted
 _KEPT = 7 * 24  # hours that files stay which no reader of now needs: for one who is slow
 _AT_ONCE = 2000  # offsets in a predicate
-_BATCHES = (
-    "SELECT batch, count(*) AS lines, sum(bytes) AS bytes FROM rows WHERE batch > {} GROUP BY batch ORDER BY batch"
-)
+_BATCHES = """
+SELECT batch, count(*) AS lines,
+    coalesce(sum(bytes) FILTER (WHERE part IN ('document', 'file')), 0) + coalesce(sum(octet_length(line)), 0) AS bytes
+FROM rows WHERE batch > {} GROUP BY batch ORDER BY batch
+"""
 _WHOSE = "SELECT token FROM rows WHERE batch = {} LIMIT 1"
 _ORDERED = 'SELECT {} FROM rows WHERE {} ORDER BY batch, part, "offset"'
 _FORMER = """
@@ -225,10 +227,10 @@ class Table:
         sizes = [row for batch in found for row in zip(*(column.to_pylist() for column in batch.columns), strict=True)]
         first, last, lines, size = number, number, 0, 0
         for batch, more, long in sizes:
-            if lines and (lines + more > _MOST or size + (long or 0) > _WINDOW):
+            if lines and (lines + more > _MOST or size + long > _WINDOW):
                 yield Window(last, self._rows(f"batch > {first:d} AND batch <= {last:d}"))
                 first, lines, size = last, 0, 0
-            last, lines, size = batch, lines + more, size + (long or 0)
+            last, lines, size = batch, lines + more, size + long
         if last > first:
             yield Window(last, self._rows(f"batch > {first:d} AND batch <= {last:d}"))
 
@@ -267,7 +269,7 @@ class Table:
         yield from self._of(some, left)
 
     def _of(self, places: Sequence[tuple[int, str]], left: set[str]) -> Iterator[Row]:
-        """Yield a row with content for each hash of some batches, the newest first, that is left; take it from them."""
+        """Yield a row with content for each hash that is left of some batches, the newest first."""
         hashes = ", ".join({"'{}'".format(sha256.replace("'", "''")) for _, sha256 in places if sha256 in left})
         if hashes:  # a range, for pages outside of it are not decoded; and the column of contents is no condition
             which = f"batch >= {places[-1][0]:d} AND batch <= {places[0][0]:d} AND sha256 IN ({hashes})"

@@ -127,13 +127,14 @@ class PageRecords:
         self.new += 1
         if self.new % _STEP == 0:
             self.publish()
-        identity, read = self._identity(record), None
+        identity, read, resources = self._identity(record), None, 0
         if self.crawl.limits.resources:  # else the record need not be mapped
             with suppress(Exception):  # which `item` reports
                 read = record.item()
-                self.resources += len(read.resources)
+                resources = len(read.resources)
+                self.resources += resources
         subject = {"id": record.id, "title": record.title, "key": key}
-        return Entry(identity, subject, len(read.resources) if read else 0, partial(self.item, record, identity, read))
+        return Entry(identity, subject, resources, partial(self.item, record, identity, read))
 
     def _waits(self, record: PageRecord) -> bool:
         """Return whether a dataset that is described in passing waits for the list of another page."""
