@@ -7,6 +7,7 @@ import json
 import os
 import re
 import shutil
+import sqlite3
 import sys
 import threading
 import time
@@ -18,6 +19,7 @@ import obstore
 import pyarrow as pa
 import pytest
 from deltalake import CommitProperties, DeltaTable, Transaction, write_deltalake
+from deltalake.exceptions import CommitFailedError
 from obstore.store import MemoryStore
 from scrapy.settings import BaseSettings
 
@@ -572,6 +574,50 @@ def test_a_table_that_another_program_tidies_while_it_is_written(one, two, tmp_p
         each.refresh()
     assert contents(three.folder) == contents(two.folder) == contents(one.folder)
     assert len(stored(store, "offset", part="document")) == 12
+
+
+def test_many_versions_are_dropped_by_one_commit(one, store):
+    made, entry = Table(one.store, "hdx"), {"kind": "dataset", "dataset_id": "x", "time": FIRST}
+    found = [document("datasets/x.json", b"x", offset, entry=entry) for offset in range(2100)]
+    assert made.commit(1, "t", found) == "put"
+    assert made.forget(SECOND) == 2099
+    assert table(store).version() == 1
+    assert [offset for (offset,) in stored(store, "offset", content=b"x")] == [2099]
+    assert made.forget(SECOND) == 0
+
+
+def test_a_change_of_a_table_that_others_write_is_made_again(one, two, store, monkeypatch):
+    for run in (FIRST, SECOND):
+        harvest(one, 2, run=run, text=run)
+    current, end = Table._current, (one.folder / "hdx" / "manifest.jsonl").stat().st_size
+    others = [document("datasets/x.json", b"x", end)]
+    others.append(document("datasets/x.json", b"y", end + len(others[0].text)))
+
+    def behind(self: Table) -> DeltaTable | None:
+        found = current(self)
+        if self.store is two.store and others:
+            by_hand(store, [others.pop(0)])
+        return found
+
+    monkeypatch.setattr(Table, "_current", behind)
+    assert Table(two.store, "hdx").forget(THIRD) == 2
+    assert not others
+    one.refresh()
+    harvest(one, 1, run=THIRD)
+
+
+def test_a_commit_that_is_refused_for_what_is_no_batch_is_made_again(one, two, monkeypatch):
+    harvest(one, 1)
+    append = Table._append
+
+    def refused(*_: Any) -> None:
+        monkeypatch.setattr(Table, "_append", append)
+        raise CommitFailedError("Metadata changed since last commit.")
+
+    monkeypatch.setattr(Table, "_append", refused)
+    harvest(one, 1, run=SECOND, text="new")
+    two.refresh()
+    assert contents(two.folder) == contents(one.folder)
 
 
 def test_of_two_that_make_a_table_at_once_one_does(one, two):
@@ -1444,6 +1490,20 @@ def test_a_full_disk_leaves_what_was_there(one, two, monkeypatch):
     assert contents(two.folder) == before
     two.refresh()
     assert contents(two.folder) == contents(one.folder)
+
+
+def test_a_full_disk_is_told_where_a_source_is_given_back(one, monkeypatch):
+    taken = one.own("hdx")
+    folder(one).write("a")
+    taken.store()
+
+    def full(*_: object, **__: object) -> None:
+        raise sqlite3.OperationalError("database or disk is full")
+
+    monkeypatch.setattr(State, "note", full)
+    with pytest.raises(StoreError, match=r"/hdx can't be brought up to date \(database or disk is full\)\.$"):
+        taken.release()
+    taken.close()
 
 
 @pytest.mark.parametrize("place", ["hdx", "hdx/datasets", "hdx/manifest.jsonl", "hdx/datasets/id00000.json"])
