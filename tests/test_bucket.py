@@ -19,7 +19,7 @@ import obstore
 import pyarrow as pa
 import pytest
 from deltalake import CommitProperties, DeltaTable, Transaction, write_deltalake
-from deltalake.exceptions import CommitFailedError
+from deltalake.exceptions import CommitFailedError, DeltaError
 from obstore.store import MemoryStore
 from scrapy.settings import BaseSettings
 
@@ -1775,3 +1775,34 @@ def test_a_request_is_repeated_until_patience_ends():
         here.asked(ask)
     assert len(asked) == 2
     assert told == [f"{ADDRESS}: the server answered 503 Service Unavailable. It is tried again for 1 seconds."]
+
+
+def test_an_error_of_a_file_system_is_no_lost_answer(store):
+    here = Store.local(store, store.as_uri())
+    here.patience = 600
+
+    def ask() -> None:
+        raise obstore.exceptions.GenericError("Generic LocalFileSystem error: x: Input/output error (os error 5)")
+
+    with pytest.raises(StoreError, match=r"^file:.+/store: Input/output error; check the file system\.$") as raised:
+        here.asked(ask)
+    assert not isinstance(raised.value, StoreUnreachableError)
+
+
+@pytest.mark.parametrize(
+    ("text", "is_damaged"),
+    [
+        ("Object at location x not found: Server returned non-2xx status code: 404 Not Found: ", True),
+        ("Server returned non-2xx status code: 404 Not Found: <Code>NoSuchBucket</Code>", False),
+        ("Object at location /x not found: No such file or directory (os error 2)", True),
+        ("Generic LocalFileSystem error: Permission denied (os error 13)", False),
+        ("HTTP error: Connection reset by peer (os error 104)", False),
+    ],
+)
+def test_a_file_that_is_missing_is_damage(one, text, is_damaged):
+    def ask() -> None:
+        raise DeltaError(text)
+
+    with pytest.raises(StoreError) as raised:
+        Table(one.store, "hdx")._asked(ask)
+    assert str(raised.value).startswith("[hdx] is damaged in ") == is_damaged
