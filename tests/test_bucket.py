@@ -710,6 +710,18 @@ def test_the_age_of_a_batch_is_by_the_servers_clock(one, two):
     late.close()
 
 
+def test_the_clock_of_a_file_server_counts(tmp_path, store, monkeypatch):
+    modified, ahead = Store.modified, 30
+    monkeypatch.setattr(Store, "modified", lambda self, name: modified(self, name) + ahead)
+    here = mirror(tmp_path / "here", store)
+    assert here.now() == pytest.approx(time.time() + 30, abs=15)
+    assert [path.name for path in store.iterdir()] == ["catalogue-crawlers.json"]
+    ahead = 200
+    with pytest.raises(StoreError, match=r"^The clock of this machine is \d+ seconds behind that of file:.+ by NTP\.$"):
+        here.check(creates=True)
+    here.check(creates=False)  # who reads writes nothing
+
+
 def test_the_late_writes_of_an_owner_are_refused(one, two, tmp_path, store):
     late = one.own("hdx")
     folder(one).write("a")
