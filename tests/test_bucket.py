@@ -20,6 +20,7 @@ import obstore
 import pyarrow as pa
 import pytest
 from deltalake import CommitProperties, DeltaTable, Transaction, write_deltalake
+from deltalake.exceptions import CommitFailedError, DeltaError
 from obstore.store import MemoryStore
 from scrapy.settings import BaseSettings
 
@@ -741,6 +742,50 @@ def test_a_table_that_another_program_tidies_while_it_is_written(one, two, tmp_p
     assert len(stored(store, "offset", part="document")) == 12
 
 
+def test_many_versions_are_dropped_by_one_commit(one, store):
+    made, entry = Table(one.store, "hdx"), {"kind": "dataset", "dataset_id": "x", "time": FIRST}
+    found = [document("datasets/x.json", b"x", offset, entry=entry) for offset in range(2100)]
+    assert made.commit(1, "t", found) == "put"
+    assert made.forget(SECOND) == 2099
+    assert table(store).version() == 1
+    assert [offset for (offset,) in stored(store, "offset", content=b"x")] == [2099]
+    assert made.forget(SECOND) == 0
+
+
+def test_a_change_of_a_table_that_others_write_is_made_again(one, two, store, monkeypatch):
+    for run in (FIRST, SECOND):
+        harvest(one, 2, run=run, text=run)
+    current, end = Table._current, (one.folder / "hdx" / "manifest.jsonl").stat().st_size
+    others = [document("datasets/x.json", b"x", end)]
+    others.append(document("datasets/x.json", b"y", end + len(others[0].text)))
+
+    def behind(self: Table) -> DeltaTable | None:
+        found = current(self)
+        if self.store is two.store and others:
+            by_hand(store, [others.pop(0)])
+        return found
+
+    monkeypatch.setattr(Table, "_current", behind)
+    assert Table(two.store, "hdx").forget(THIRD) == 2
+    assert not others
+    one.refresh()
+    harvest(one, 1, run=THIRD)
+
+
+def test_a_commit_that_is_refused_for_what_is_no_batch_is_made_again(one, two, monkeypatch):
+    harvest(one, 1)
+    append = Table._append
+
+    def refused(*_: Any) -> None:
+        monkeypatch.setattr(Table, "_append", append)
+        raise CommitFailedError("Metadata changed since last commit.")
+
+    monkeypatch.setattr(Table, "_append", refused)
+    harvest(one, 1, run=SECOND, text="new")
+    two.refresh()
+    assert contents(two.folder) == contents(one.folder)
+
+
 def test_of_two_that_make_a_table_at_once_one_does(one, two):
     """Else both had the first batch, and the table two of it."""
     for number in range(5):
@@ -830,6 +875,18 @@ def test_the_age_of_a_batch_is_by_the_servers_clock(one, two):
     two.offset = time.time() + 61 - owner.clock()
     two.own("hdx").close()
     late.close()
+
+
+def test_the_clock_of_a_file_server_counts(tmp_path, store, monkeypatch):
+    modified, ahead = Store.modified, 30
+    monkeypatch.setattr(Store, "modified", lambda self, name: modified(self, name) + ahead)
+    here = mirror(tmp_path / "here", store)
+    assert here.now() == pytest.approx(time.time() + 30, abs=15)
+    assert [path.name for path in store.iterdir()] == ["catalogue-crawlers.json"]
+    ahead = 200
+    with pytest.raises(StoreError, match=r"^The clock of this machine is \d+ seconds behind that of file:.+ by NTP\.$"):
+        here.check(creates=True)
+    here.check(creates=False)  # who reads writes nothing
 
 
 def test_the_late_writes_of_an_owner_are_refused(one, two, tmp_path, store):
@@ -1724,6 +1781,20 @@ def test_a_full_disk_leaves_what_was_there(one, two, monkeypatch):
     assert contents(two.folder) == contents(one.folder)
 
 
+def test_a_full_disk_is_told_where_a_source_is_given_back(one, monkeypatch):
+    taken = one.own("hdx")
+    folder(one).write("a")
+    taken.store()
+
+    def full(*_: object, **__: object) -> None:
+        raise sqlite3.OperationalError("database or disk is full")
+
+    monkeypatch.setattr(State, "note", full)
+    with pytest.raises(StoreError, match=r"/hdx can't be brought up to date \(database or disk is full\)\.$"):
+        taken.release()
+    taken.close()
+
+
 @pytest.mark.parametrize("place", ["hdx", "hdx/datasets", "hdx/manifest.jsonl", "hdx/datasets/id00000.json"])
 @pytest.mark.parametrize("other", ["link", "file", "folder"])
 def test_what_is_in_the_place_of_a_folder_or_a_file(one, two, tmp_path, place, other):
@@ -1993,3 +2064,34 @@ def test_a_request_is_repeated_until_patience_ends():
         here.asked(ask)
     assert len(asked) == 2
     assert told == [f"{ADDRESS}: the server answered 503 Service Unavailable. It is tried again for 1 seconds."]
+
+
+def test_an_error_of_a_file_system_is_no_lost_answer(store):
+    here = Store.local(store, store.as_uri())
+    here.patience = 600
+
+    def ask() -> None:
+        raise obstore.exceptions.GenericError("Generic LocalFileSystem error: x: Input/output error (os error 5)")
+
+    with pytest.raises(StoreError, match=r"^file:.+/store: Input/output error; check the file system\.$") as raised:
+        here.asked(ask)
+    assert not isinstance(raised.value, StoreUnreachableError)
+
+
+@pytest.mark.parametrize(
+    ("text", "is_damaged"),
+    [
+        ("Object at location x not found: Server returned non-2xx status code: 404 Not Found: ", True),
+        ("Server returned non-2xx status code: 404 Not Found: <Code>NoSuchBucket</Code>", False),
+        ("Object at location /x not found: No such file or directory (os error 2)", True),
+        ("Generic LocalFileSystem error: Permission denied (os error 13)", False),
+        ("HTTP error: Connection reset by peer (os error 104)", False),
+    ],
+)
+def test_a_file_that_is_missing_is_damage(one, text, is_damaged):
+    def ask() -> None:
+        raise DeltaError(text)
+
+    with pytest.raises(StoreError) as raised:
+        Table(one.store, "hdx")._asked(ask)
+    assert str(raised.value).startswith("[hdx] is damaged in ") == is_damaged

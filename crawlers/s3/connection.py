@@ -121,7 +121,8 @@ _DELTA = (
 def is_answer(error: Exception) -> bool:
     """Return whether an error of delta-rs tells what a server answered, or that it did not."""
     text = _plain(error)
-    if "status code: 416" in text:  # the file is shorter than the table says
+    is_missing = "(os error 2)" in text or ("status code: 404" in text and "NoSuchBucket" not in text)
+    if is_missing or "status code: 416" in text:  # a file is gone, or shorter than the table says
         return False
     return any(sign in text for sign in ("status code: ", "kind: Connect", "TimedOut", "HTTP error", "(os error "))
 

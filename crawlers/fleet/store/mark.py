@@ -5,6 +5,9 @@ from __future__ import annotations
 import json
 import time
 from typing import TYPE_CHECKING
+from uuid import uuid4
+
+import obstore
 
 from crawlers.exceptions import StoreError
 from crawlers.s3.connection import server_time
@@ -22,7 +25,7 @@ _SKEW = 60  # seconds that the clocks of a node and of the store may differ
 
 
 def check(store: Store, *, creates: bool) -> float | None:
-    """Check that a store can be used; return the server's time, ``None`` if it does not say.
+    """Check that a store can be used; return the server's time, ``None`` if it does not say, or a folder is only read.
 
     Args:
         creates: whether an empty prefix becomes a store.
@@ -37,7 +40,20 @@ def check(store: Store, *, creates: bool) -> float | None:
     _compare_schemas(store.address, found.body if found else _made(store, creates=creates))
     if creates:
         _check_conditions(store)
+    if creates and store.is_local:
+        now = _file_time(store)
+        _compare_clocks(store.address, now)
     return now
+
+
+def _file_time(store: Store) -> float | None:
+    """Return the time of a file that is written now: that of the file server."""
+    name = f".clock-{uuid4().hex}"
+    store.create(name, b"")
+    try:
+        return store.modified(name)
+    finally:
+        store.asked(lambda: obstore.delete(store.objects, name))
 
 
 def _made(store: Store, *, creates: bool) -> bytes:

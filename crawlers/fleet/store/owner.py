@@ -202,7 +202,12 @@ class Owner:
 
         Raises:
             TakenError: another machine has committed one of that number.
+            StoreError: the store can't be written, or what is known of it.
         """
+        with written(self.source.folder):
+            return self._committed(found, is_end=is_end)
+
+    def _committed(self, found: list[Row], *, is_end: bool) -> bool:
         state, number = self.source.state, self.source.state.batch + 1
         running = json_object(self.source.folder, RUNNING, _LARGEST) or {}
         running = {} if running.get("elsewhere") else running

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import errno
+import os
+import re
 import threading
 import time
 from functools import partial
@@ -28,6 +30,7 @@ T = TypeVar("T")
 SETTING = "OUTPUT_DIR"
 _TIMEOUT = 60.0  # seconds for a request
 _FIRST, _LONGEST = 0.5, 15.0  # seconds between two tries
+_SYSTEM = re.compile(r"\(os error (\d{1,5})\)")
 _IS_BUCKET = "<Code>NoSuchBucket<"
 ENGINE = (BaseError, DeltaError, OSError)
 """What obstore and delta-rs raise when the storage does not do what they want."""
@@ -192,7 +195,7 @@ class Store:
             try:
                 return ask()
             except ENGINE as error:
-                found = failure(error, self.address, SETTING, self.timeout)
+                found = self._failure(error)
             if found.errno != errno.EAGAIN:
                 raise StoreError(str(found.strerror))
             if time.monotonic() + pause > end or self.is_over.wait(pause):
@@ -200,6 +203,13 @@ class Store:
             if not is_told:
                 self.tell(f"{found.strerror} It is tried again for {self.patience:.0f} seconds.")
             is_told, pause = True, min(2 * pause, _LONGEST)
+
+    def _failure(self, error: Exception) -> OSError:
+        found = failure(error, self.address, SETTING, self.timeout)
+        number = _SYSTEM.search(str(error)) if self.is_local and found.errno == errno.EAGAIN else None
+        if number is None:
+            return found
+        return OSError(errno.EIO, f"{self.address}: {os.strerror(int(number[1]))}; check the file system.")
 
     @staticmethod
     def _check_bucket(error: FileNotFoundError) -> None:

@@ -10,6 +10,7 @@ from functools import cache, partial
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
 
 from arro3.core import RecordBatch
+from arro3.core import Table as Rows
 from deltalake import CommitProperties, DeltaTable, QueryBuilder, Schema, Transaction, WriterProperties, write_deltalake
 from deltalake.exceptions import CommitFailedError, DeltaError, TableNotFoundError
 
@@ -25,15 +26,15 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-_TRIES = 5  # of a read whose files are removed meanwhile
+_TRIES = 5  # of a read whose files are removed meanwhile, and of a change among those of others
 _COMMITS = 300  # tries of a commit among those of compactions
 _CONFIGURATION = {
     "delta.checkpointInterval": "100",
     "delta.logRetentionDuration": "interval 7 days",
     "delta.dataSkippingStatsColumns": STATISTICS,
 }
-_LEVEL = 3
 _GROUP = 1000  # rows
+_WRITTEN = WriterProperties(compression="ZSTD", compression_level=3, max_row_group_size=_GROUP)
 _WINDOW = 8 * 1024 * 1024  # bytes of lines and content that are read at once, if a batch has not more
 _MOST = 4_000  # rows that are read at once, if a batch has not more
 _TARGET = 16 * 1024 * 1024  # bytes of a file that compaction makes: it takes ten times as many of memory
@@ -48,12 +49,13 @@ FROM rows WHERE batch > {} GROUP BY batch ORDER BY batch
 _WHOSE = "SELECT token FROM rows WHERE batch = {} LIMIT 1"
 _ORDERED = 'SELECT {} FROM rows WHERE {} ORDER BY batch, part, "offset"'
 _FORMER = """
-SELECT "offset" FROM (
-    SELECT "offset", content IS NOT NULL AS is_kept,
+SELECT batch, "offset" FROM (
+    SELECT batch, "offset", content IS NOT NULL AS is_kept,
         lead("time") OVER (PARTITION BY kind, dataset_id, resource_id ORDER BY "offset") AS replaced
     FROM rows WHERE part = 'document' AND batch > {}
-) WHERE is_kept AND replaced < '{}' ORDER BY "offset"
+) WHERE is_kept AND replaced < '{}'
 """
+_IS_FORMER = 'there.part = \'document\' AND there.batch = former.batch AND there."offset" = former."offset"'
 
 _HASHES = """
 SELECT batch, sha256, max(bytes) FROM rows WHERE part IN ('document', 'file') AND sha256 IS NOT NULL
@@ -183,23 +185,22 @@ class Table:
                 try:
                     self._append(table, number, found)
                 except CommitFailedError:
-                    table = self._current()
-                    at = self._number(table) if table else 0
-                else:
-                    return "put"
+                    if tries < _TRIES:  # nobody else may have this number, but the table was made or tidied meanwhile
+                        return put()
+                    raise
+                return "put"
             return "there" if at >= number and self.token(number) == token else None
 
         return self._asked(put)
 
     def _append(self, table: DeltaTable | None, number: int, rows: Any) -> None:
-        properties = WriterProperties(compression="ZSTD", compression_level=_LEVEL, max_row_group_size=_GROUP)
         tries = _COMMITS if table else 0  # it would make the table again, as the commit after another machine's first
         commit = CommitProperties(app_transactions=[Transaction(self.source, number)], max_commit_retries=tries)
         if table is None:
             try:
                 write_deltalake(
                     self.address, rows, mode="error", name=self.source, configuration=_CONFIGURATION,
-                    storage_options=self.store.options, writer_properties=properties, commit_properties=commit,
+                    storage_options=self.store.options, writer_properties=_WRITTEN, commit_properties=commit,
                 )  # fmt: skip
             except DeltaError as error:
                 if "already exists" not in str(error):
@@ -207,7 +208,7 @@ class Table:
                 raise CommitFailedError(str(error)) from None
         else:
             write_deltalake(
-                table, rows, mode="append", schema_mode="merge", writer_properties=properties, commit_properties=commit
+                table, rows, mode="append", schema_mode="merge", writer_properties=_WRITTEN, commit_properties=commit
             )
 
     # Reading
@@ -296,7 +297,6 @@ class Table:
 
     def _select(self, query: str) -> list[Any]:
         """Return the batches of a query; files that a compaction has removed meanwhile are looked for again."""
-        from pyarrow import RecordBatchReader  # noqa: PLC0415 -- 28 MiB, without which a crawl does that is up to date
 
         def ask() -> list[Any]:
             for left in reversed(range(_TRIES)):
@@ -304,9 +304,7 @@ class Table:
                 if table is None:
                     return []
                 try:
-                    found = QueryBuilder().register("rows", table).execute(query)
-                    # Its own iterator lets no other thread run while it waits for the server
-                    return [*map(RecordBatch.from_arrow, RecordBatchReader.from_stream(found))]
+                    return _of(table, query)
                 except Exception as error:
                     self._table = None
                     if "not found" not in str(error).lower() or "NoSuchBucket" in str(error):
@@ -331,15 +329,12 @@ class Table:
 
     def tidy(self) -> int:
         """Merge small files, and remove those that nobody has needed for a week; return how many were removed."""
-        table = self._asked(self._current)
-        if table is None:
-            return 0
         if since := self._since():
             self.empty(since)
-        self._asked(partial(table.optimize.compact, target_size=_TARGET, max_concurrent_tasks=1))
-        removed = self._asked(partial(table.vacuum, retention_hours=_KEPT, dry_run=False, full=True))
-        self._asked(table.create_checkpoint)
-        return len(removed)
+        self._changed(lambda table: table.optimize.compact(target_size=_TARGET, max_concurrent_tasks=1))
+        removed = self._changed(partial(DeltaTable.vacuum, retention_hours=_KEPT, dry_run=False, full=True))
+        self._changed(DeltaTable.create_checkpoint)
+        return len(removed or ())
 
     def forget(self, before: str) -> int:
         """Drop the content of versions that became former before a moment; return how many.
@@ -347,26 +342,39 @@ class Table:
         Args:
             before: the moment, as lines have it.
         """
-        found = self._select(_FORMER.format(since := self._since(), before.replace("'", "")))
-        offsets = [value for batch in found for value in batch.column("offset").to_pylist()]
-        for begin in range(0, len(offsets), _AT_ONCE):
-            some = ", ".join(map(str, offsets[begin : begin + _AT_ONCE]))
-            table = self._asked(self._current)
-            assert table is not None  # noqa: S101  # it has these rows
-            self._asked(
-                partial(
-                    table.update,
-                    updates={"content": "NULL"},
-                    predicate=f"part = 'document' AND batch > {since} AND \"offset\" IN ({some})",
+        query = _FORMER.format(self._since(), before.replace("'", ""))
+
+        def drop(table: DeltaTable) -> int:
+            former = [batch for batch in _of(table, query) if batch.num_rows]
+            if former:  # a predicate with so many offsets would take minutes
+                (
+                    table.merge(Rows.from_batches(former), _IS_FORMER, "former", "there", writer_properties=_WRITTEN)
+                    .when_matched_update({"content": "NULL"})
+                    .execute()
                 )
-            )
-        return len(offsets)
+            return sum(batch.num_rows for batch in former)
+
+        return self._changed(drop) or 0
 
     def empty(self, before: int) -> None:
         """Remove the rows of all batches before one."""
-        table = self._asked(self._current)
-        if table is not None:
-            self._asked(partial(table.delete, f"batch < {before:d}"))
+        self._changed(lambda table: table.delete(f"batch < {before:d}"))
+
+    def _changed(self, change: Callable[[DeltaTable], T]) -> T | None:
+        """Change the table as it is now, again if others change it meanwhile; ``None`` if there is none."""
+
+        def ask() -> T | None:
+            for left in reversed(range(_TRIES)):
+                table = self._current()
+                try:
+                    return change(table) if table else None
+                except CommitFailedError:
+                    self._table = None
+                    if not left:
+                        raise
+            raise AssertionError  # the last try returns or raises
+
+        return self._asked(ask)
 
     def _asked(self, ask: Callable[[], T]) -> T:
         def told() -> T:
@@ -374,6 +382,10 @@ class Table:
                 return ask()
             except StoreError:
                 raise
+            except CommitFailedError:
+                raise StoreError(
+                    f"[{self.source}] is changed by others in {self.store.address}: try it again later."
+                ) from None
             except Exception as error:  # noqa: BLE001 -- delta-rs raises DataFusion's and Arrow's, too
                 if is_answer(error):
                     raise error if isinstance(error, OSError) else OSError(str(error)) from None
@@ -386,6 +398,15 @@ class Table:
 @cache
 def _types() -> dict[str, Any]:
     return {field.name: field.type for field in Schema.from_arrow(schema()).fields}
+
+
+def _of(table: DeltaTable, query: str) -> list[Any]:
+    """Return the batches of a query on a snapshot."""
+    from pyarrow import RecordBatchReader  # noqa: PLC0415 -- 28 MiB, without which a crawl does that is up to date
+
+    found = QueryBuilder().register("rows", table).execute(query)
+    # Its own iterator lets no other thread run while it waits for the server
+    return [*map(RecordBatch.from_arrow, RecordBatchReader.from_stream(found))]
 
 
 def _first(error: Exception) -> str:
