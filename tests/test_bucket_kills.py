@@ -281,7 +281,7 @@ def test_a_kill_at_every_border(worker, tmp_path, what):
     killed = Killed(worker, tmp_path, what)
     numbered = [*enumerate(killed.borders, 1)]
     first = {border: number for number, border in reversed(numbered)}
-    last = {border: number for number, border in numbered if len(numbered) <= 40}
+    last = {border: number for number, border in numbered if len(numbered) <= 50}
     wanted = sorted({*first.values(), *last.values()})
     assert len(wanted) >= KILLS[what]
     for border in wanted:
