@@ -19,6 +19,7 @@ from tests.conftest import ROOT, Crawl, options
 from tests.waiting import HANG
 
 MIB = 1 << 20
+LIBRARIES = 200  # MiB of addresses, not of memory: those of all extras are imported before a test forks
 UNMEANT = {"bug", "unaccounted"}
 TURN = "turn/longest"
 
@@ -75,7 +76,7 @@ class Cage:
         """
         own = {"RETRY_TIMES": "0", "EXTENSIONS_BASE": json.dumps({"tests.cage.Turns": 1})}
         words = options(self.folder / "output", own | (settings or {}), **arguments)
-        limits = {RLIMIT_CPU: seconds, RLIMIT_AS: 4 * (most + 100) * MIB, RLIMIT_FSIZE: longest}
+        limits = {RLIMIT_CPU: seconds, RLIMIT_AS: (4 * (most + 100) + LIBRARIES) * MIB, RLIMIT_FSIZE: longest}
         command = [sys.executable, "-W", "error", "-m", "scrapy", "crawl", spider, *words]
         crawl = Crawl(*self.run(command, limits, time.monotonic() + HANG), self.folder / "output" / "127.0.0.1")
         assert crawl.code in (0, 3, 4), crawl.log[-3000:]
