@@ -27,6 +27,7 @@ LONGEST = 1 << 17
 """Bytes of a request, at most."""
 _DESCRIPTORS = 253  # that Linux passes at once, at most
 _OURS = ("crawlers", "pipelines")
+_ALLOCATOR = "_RJEM_MALLOC_CONF"  # the options of delta-rs's, which starts a thread when it is imported
 _MODULES = (  # what Scrapy imports when a crawl begins, and what is not to be imported with its package
     *("encodings.charmap", "resource", "scrapy.cmdline", "scrapy.robotstxt", "scrapy.statscollectors"),
     *(f"scrapy.extensions.{name}" for name in ("closespider", "logcount", "memdebug", "memusage")),
@@ -78,10 +79,14 @@ def _import() -> None:
     beside = str(Path(__file__).parent)
     sys.path[:] = [*([] if sys.flags.safe_path else [str(Path.cwd())]), *(path for path in sys.path if path != beside)]
     import_module("scrapy.utils.conf").init_env(os.environ.get("SCRAPY_PROJECT", "default"))
+    is_given = _ALLOCATOR in os.environ
+    os.environ.setdefault(_ALLOCATOR, "background_thread:false")
     for name in (*_MODULES, *_PACKAGES, *sys.argv[1:-1]):  # the last word is room for a crawl's title
         package = _imported(name)
         for below in walk_packages(getattr(package, "__path__", ()), f"{name}.", onerror=lambda _: None):
             _imported(below.name)
+    if not is_given:  # crawls have the environment of their harvest
+        del os.environ[_ALLOCATOR]
     with suppress(Exception):
         import_module("crawlers.kind").registered()
     gc.collect()

@@ -31,7 +31,6 @@ from crawlers.safety.locks import LOCK, is_crawled, is_open_in
 from crawlers.store.runs import content, sources
 
 _NOT_STARTED = (1, 2)  # exit codes of `scrapy crawl` whose last line is a message for the user
-_ONE_THREAD = {"_RJEM_MALLOC_CONF": "background_thread:false"}  # delta-rs's allocator starts one when it is imported
 _KILLED = 3  # cancellations until a crawl is killed
 _TAIL = 4096  # bytes
 _STAMP = re.compile(r"^[0-9-]{10} [0-9:]{8} \[[\w.]+\] [A-Z]+: ")  # of a log line
@@ -200,7 +199,6 @@ class Server:
                     stdin=other.fileno(),
                     stdout=subprocess.DEVNULL,
                     stderr=subprocess.DEVNULL,
-                    env=_ONE_THREAD | os.environ,
                     start_new_session=True,
                 )
         except OSError:
