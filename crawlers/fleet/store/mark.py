@@ -38,11 +38,11 @@ def check(store: Store, *, creates: bool) -> float | None:
     now = server_time(store.timeout) if store.timeout else None
     _compare_clocks(store.address, now)
     _compare_schemas(store.address, found.body if found else _made(store, creates=creates))
-    if creates:
-        _check_conditions(store)
-    if creates and store.is_local:
+    if creates and store.is_local:  # a file system has no conditions on content
         now = _file_time(store)
         _compare_clocks(store.address, now)
+    elif creates:
+        _check_conditions(store)
     return now
 
 
@@ -77,8 +77,6 @@ def _check_conditions(store: Store) -> None:
     """
     found = store.get(NAME, _LARGEST)
     other = found.body.rstrip() + b"\n" * (1 - found.body.count(b"\n")) if found else b""
-    if store.is_local:  # a file system has no conditions on content, and makes a file that is there for nobody
-        return
     if store.create(NAME, other) or store.replace(NAME, other, '"0123456789abcdef0123456789abcdef"'):
         raise StoreError(
             f"{store.address} is on a server that ignores If-None-Match and If-Match: several nodes can't share it."

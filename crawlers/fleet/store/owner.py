@@ -321,7 +321,7 @@ class Owner:
         for file, status in others(folder):
             there.add(file)
             stored = known.get(file)
-            if stored and (status.st_size, status.st_mtime_ns) == (stored.bytes, stored.changed):
+            if stored and stored.is_of(status):
                 continue
             try:
                 content = inside.read(folder, file)

@@ -225,7 +225,7 @@ class Source:
         """Return whether the folder has other reports, series or memories than the store."""
         known = self.state.files()
         there = dict(others(self.folder))
-        is_new = any(file not in known or _is_other(status, known[file]) for file, status in there.items())
+        is_new = any(file not in known or not known[file].is_of(status) for file, status in there.items())
         return is_new or any(file not in there and is_other(file) for file in known)
 
     # What a window of batches says
@@ -290,7 +290,7 @@ class Source:
             with suppress(FileNotFoundError):
                 status = inside.status(self.folder, str(row.file))
                 stored = known.get(str(row.file))
-                if stored and not _is_other(status, stored):
+                if stored and stored.is_of(status):
                     continue
                 found = hashlib.sha256(inside.read(self.folder, str(row.file))).hexdigest()
                 if found not in {row.sha256, stored.sha256 if stored else None}:
@@ -631,10 +631,6 @@ def _is_subject(row: Row) -> bool:
 
 def _subject(row: Row) -> Subject:
     return Subject(str(row.file), row.sha256 or "", row.length or 0, str(row.entry.get("run") or ""))
-
-
-def _is_other(status: os.stat_result, stored: Stored) -> bool:
-    return (status.st_size, status.st_mtime_ns) != (stored.bytes, stored.changed)
 
 
 def _fields(text: str | None) -> list[str] | None:

@@ -10,6 +10,7 @@ from crawlers.exceptions import StoreError
 from crawlers.safety import sqlite
 
 if TYPE_CHECKING:
+    import os
     from collections.abc import Iterable, Iterator
     from pathlib import Path
     from types import TracebackType
@@ -48,6 +49,10 @@ class Stored(NamedTuple):
     sha256: str
     bytes: int
     changed: int
+
+    def is_of(self, status: os.stat_result) -> bool:
+        """Return whether the file was not written since."""
+        return (status.st_size, status.st_mtime_ns) == (self.bytes, self.changed)
 
 
 class End(NamedTuple):

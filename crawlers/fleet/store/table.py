@@ -40,7 +40,7 @@ _MOST = 4_000  # rows that are read at once, if a batch has not more
 _TARGET = 16 * 1024 * 1024  # bytes of a file that compaction makes: it takes ten times as many of memory
 _SMALL = 50  # files that are not of that size, from which on a table is compacted
 _KEPT = 7 * 24  # hours that files stay which no reader of now needs: for one who is slow
-_AT_ONCE = 2000  # offsets in a predicate
+_AT_ONCE = 2000  # hashes in a predicate
 _BATCHES = """
 SELECT batch, count(*) AS lines,
     coalesce(sum(bytes) FILTER (WHERE part IN ('document', 'file')), 0) + coalesce(sum(octet_length(line)), 0) AS bytes
@@ -215,8 +215,7 @@ class Table:
 
     def token(self, number: int) -> str | None:
         """Return the token of a batch; ``None`` if there is none of that number."""
-        found = self._select(_WHOSE.format(number))
-        return next((value for batch in found for value in batch.column("token").to_pylist()), None)
+        return next((token for (token,) in self._values(_WHOSE.format(number))), None)
 
     def batch(self, number: int) -> list[Row]:
         """Return the rows of a batch without their content."""
@@ -224,10 +223,8 @@ class Table:
 
     def after(self, number: int) -> Iterator[Window]:
         """Yield the rows of the batches after one, some batches at a time."""
-        found = self._select(_BATCHES.format(number))
-        sizes = [row for batch in found for row in zip(*(column.to_pylist() for column in batch.columns), strict=True)]
         first, last, lines, size = number, number, 0, 0
-        for batch, more, long in sizes:
+        for batch, more, long in self._values(_BATCHES.format(number)):
             if lines and (lines + more > _MOST or size + long > _WINDOW):
                 yield Window(last, self._rows(f"batch > {first:d} AND batch <= {last:d}"))
                 first, lines, size = last, 0, 0
@@ -238,12 +235,7 @@ class Table:
     def former(self) -> Iterator[tuple[Row, Replaced]]:
         """Yield the lines of documents that are followed by others, the oldest first, and what those say."""
         since = self._since()
-        batches = self._select(_REPLACED.format(since))
-        found = [
-            Replaced(*values)
-            for batch in batches
-            for values in zip(*(column.to_pylist() for column in batch.columns), strict=True)
-        ]
+        found = [Replaced(*values) for values in self._values(_REPLACED.format(since))]
         for begin in range(0, len(found), _FEW):
             some = {one.offset: one for one in found[begin : begin + _FEW]}
             rows = self._rows(f"part = 'document' AND batch > {since} AND \"offset\" IN ({', '.join(map(str, some))})")
@@ -255,18 +247,15 @@ class Table:
         Args:
             wanted: the hashes.
         """
-        found = self._select(_HASHES) if wanted else []
         left, some, size = {*wanted}, list[tuple[int, str]](), 0
-        for batch in found:
-            for place in zip(*(column.to_pylist() for column in batch.columns), strict=True):
-                number, sha256, long = place
-                if sha256 not in left:
-                    continue
-                if some and (size + (long or 0) > _WINDOW or len(some) >= _AT_ONCE):
-                    yield from self._of(some, left)
-                    some, size = [], 0
-                some.append((number, sha256))
-                size += long or 0
+        for number, sha256, long in self._values(_HASHES) if wanted else ():
+            if sha256 not in left:
+                continue
+            if some and (size + (long or 0) > _WINDOW or len(some) >= _AT_ONCE):
+                yield from self._of(some, left)
+                some, size = [], 0
+            some.append((number, sha256))
+            size += long or 0
         yield from self._of(some, left)
 
     def _of(self, places: Sequence[tuple[int, str]], left: set[str]) -> Iterator[Row]:
@@ -281,8 +270,12 @@ class Table:
 
     def _since(self) -> int:
         """Return the batch that removed all before it, whose rows a kill may have left; 0 if there is none."""
-        found = self._select(_REMOVED)
-        return next((value for batch in found for value in batch.column("batch").to_pylist() if value), 0)
+        return next((batch for (batch,) in self._values(_REMOVED) if batch), 0)
+
+    def _values(self, query: str) -> Iterator[tuple[Any, ...]]:
+        """Yield the rows of a query as tuples."""
+        for batch in self._select(query):
+            yield from zip(*(column.to_pylist() for column in batch.columns), strict=True)
 
     def _rows(self, which: str, *, is_whole: bool = True) -> list[Row]:
         table = self._asked(self._current)
@@ -304,7 +297,7 @@ class Table:
                 if table is None:
                     return []
                 try:
-                    return _of(table, query)
+                    return _queried(table, query)
                 except Exception as error:
                     self._table = None
                     if "not found" not in str(error).lower() or "NoSuchBucket" in str(error):
@@ -345,7 +338,7 @@ class Table:
         query = _FORMER.format(self._since(), before.replace("'", ""))
 
         def drop(table: DeltaTable) -> int:
-            former = [batch for batch in _of(table, query) if batch.num_rows]
+            former = [batch for batch in _queried(table, query) if batch.num_rows]
             if former:  # a predicate with so many offsets would take minutes
                 (
                     table.merge(Rows.from_batches(former), _IS_FORMER, "former", "there", writer_properties=_WRITTEN)
@@ -400,7 +393,7 @@ def _types() -> dict[str, Any]:
     return {field.name: field.type for field in Schema.from_arrow(schema()).fields}
 
 
-def _of(table: DeltaTable, query: str) -> list[Any]:
+def _queried(table: DeltaTable, query: str) -> list[Any]:
     """Return the batches of a query on a snapshot."""
     from pyarrow import RecordBatchReader  # noqa: PLC0415 -- 28 MiB, without which a crawl does that is up to date
 
