@@ -17,7 +17,6 @@ from crawlers.fleet.store.state import DamagedStateError, State
 from crawlers.records import moment
 from crawlers.safety import inside, sqlite, strict_json
 from crawlers.safety.locks import is_crawled, take
-from crawlers.store import lines
 from crawlers.store.contract import named
 
 if TYPE_CHECKING:
@@ -222,9 +221,7 @@ class Mirror:
         Raises:
             StoreError: the store can't be read, or the folder can't be written.
         """
-        told = lines.entry((source.state.fact("run") or "").encode()) or {}
-        running = told.get("running")
-        is_elsewhere = source.state.fact("own", 0) != source.state.batch and told.get("status") != "ended"
+        running, is_elsewhere = source.told.get("running"), source.is_elsewhere
         with written(source.folder):
             if is_elsewhere and isinstance(running, dict):
                 source.folder.mkdir(parents=True, exist_ok=True)

@@ -9,7 +9,7 @@ import socket
 import time
 from contextlib import suppress
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Self
 from uuid import uuid4
 
 from crawlers.exceptions import OutputError, StoreError, TakenError
@@ -129,27 +129,19 @@ class Owner:
             self.mirror.note_running(source)  # the run that was left: the next crawl reports it
             self._put([])  # so that who had it stores nothing more
         else:
-            self.is_open = self._is_ours_open()
+            self.is_open = self.source.is_open and not self.source.is_elsewhere
             self.store(is_end=True)
         self.stored = clock()
-
-    def _told(self) -> dict[str, Any]:
-        """Return what the last batch said of who stored it."""
-        return lines.entry((self.source.state.fact("run") or "").encode()) or {}
-
-    def _is_ours_open(self) -> bool:
-        state = self.source.state
-        return bool(state.batch) and state.fact("own", 0) == state.batch and self._told().get("status") != "ended"
 
     def _wait(self) -> bool:
         """Wait until no other machine has the source; return whether one has left it without an end."""
         first = self.source.state.batch
         is_told = False
-        while self.is_elsewhere():
+        while self.source.is_elsewhere:
             left = self.mirror.seconds - self.mirror.age(self.source)
             if left <= 0:
                 return True
-            node = str(self._told().get("node"))[:200]
+            node = str(self.source.told.get("node"))[:200]
             if self.source.state.batch != first:
                 self.mirror.note_running(self.source)
                 raise TakenError(f"[{self.name}] is taken by {node}: wait for it to end.")
@@ -161,11 +153,6 @@ class Owner:
             time.sleep(min(_LOOK, max(left, 0.01)))
             self.source.catch_up()
         return False
-
-    def is_elsewhere(self) -> bool:
-        """Return whether another machine stored the last batch, and has not ended."""
-        state = self.source.state
-        return bool(state.batch) and state.fact("own", 0) != state.batch and self._told().get("status") != "ended"
 
     @property
     def is_held(self) -> bool:

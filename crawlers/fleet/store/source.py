@@ -97,6 +97,23 @@ class Source:
         self.table = Table(store, self.name)
         self.is_rebuilt = False
 
+    # Who stored last
+
+    @property
+    def told(self) -> dict[str, Any]:
+        """What the last batch said of who stored it."""
+        return lines.entry((self.state.fact("run") or "").encode()) or {}
+
+    @property
+    def is_open(self) -> bool:
+        """Whether a crawl stored the last batch that has not ended."""
+        return bool(self.state.batch) and self.told.get("status") != "ended"
+
+    @property
+    def is_elsewhere(self) -> bool:
+        """Whether it is another machine's."""
+        return self.is_open and self.state.fact("own", 0) != self.state.batch
+
     # Following the table
 
     def settle(self) -> None:
