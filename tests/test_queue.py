@@ -430,7 +430,7 @@ def test_a_host_is_one_machines_at_a_time(shared):
 
 def test_the_hosts_of_a_crawl_outlast_a_restart_of_the_database_and_no_outage(shared, postgres, caplog):
     async def scenario() -> None:
-        async with shared("a", "b", patience=4.0) as (one, two):
+        async with shared("a", "b", patience=20.0) as (one, two):
             await asked(one, "x" * 300 + "\0.org")
             await asked(one, "x.org")
             two.may_ask("x.org")
