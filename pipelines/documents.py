@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import logging
 from contextlib import suppress
-from dataclasses import fields, is_dataclass, replace
+from dataclasses import fields, is_dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -82,13 +82,13 @@ class Documents(Pipeline):
         batch.bytes += len(body)
         self._check_size(item, len(body))
         sha256, stamp = hashlib.sha256(body).hexdigest(), item.metadata_modified
-        record = Record(file, sha256, item.document, stamp, item.metadata_source)
+        record, documents = Record(file, sha256, item.document, stamp, item.metadata_source), self.index.documents
         known, plain = batch.known.get(key_), item
-        if known and self.index.documents.is_on_disk(known, record) and not _is_read_anew(item, known):
+        if known and documents.is_on_disk(known, record, self.writer) and not _is_read_anew(item, known):
             if isinstance(item, Dataset) and flawless.get(item.id) != known.sha256:
                 plain = self.mapped(item)
             item.stored = Stored(file=record.file, status="unchanged", sha256=known.sha256, bytes=known.bytes)
-            now = replace(known, metadata_modified=stamp, metadata_url=item.metadata_url, seen=self.report.started)
+            now = known._replace(metadata_modified=stamp, metadata_url=item.metadata_url, seen=self.report.started)
         else:
             plain = self.mapped(item)
             if batch.opened is None:  # before the first of its files is written
@@ -286,7 +286,7 @@ class Manifest(Pipeline):
         stored = Stored(file=known.file, status="withdrawn", sha256=known.sha256, bytes=known.bytes)
         more = {"reason": reason} | ({"renamed_to": renamed_to} if renamed_to else {})
         line = Line.from_entry(self._line(item, stored) | more)
-        return Outcome(key(item), replace(known, status="withdrawn", run=self.report.run), "withdrawn", line=line)
+        return Outcome(key(item), known._replace(status="withdrawn", run=self.report.run), "withdrawn", line=line)
 
     def _last_export(self, dataset: Dataset, resource_id: str, known: Known) -> Export:
         document = _last_document(self.folder, known)

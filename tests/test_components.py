@@ -9,7 +9,6 @@ import os
 import re
 import sqlite3
 from contextlib import closing
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
@@ -408,7 +407,7 @@ def test_the_index_knows_titles_and_how_many_datasets_there_are(tmp_path):
     known = Known("datasets/a.json", "0" * 64, 1, None, "new", "run", "2026-01-01T00:00:00.000Z")
     index.put("dataset", "a", None, known, item=Dataset(source="here", id="a", title="Floods"))
     index.put("dataset_metadata", "a", None, known)
-    index.put("dataset", "b", None, replace(known, status="withdrawn"))
+    index.put("dataset", "b", None, known._replace(status="withdrawn"))
     assert (index.documents.title("a"), index.documents.title("b"), index.documents.count()) == ("Floods", None, 0)
     assert index.settle()
     assert (index.documents.title("a"), index.documents.title("b"), index.documents.count()) == ("Floods", None, 1)

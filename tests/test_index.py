@@ -12,7 +12,6 @@ import subprocess
 import sys
 import tracemalloc
 from contextlib import closing, contextmanager
-from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -346,7 +345,7 @@ def flushed(output: Path, *numbers: int) -> Index:
     index = Index(output, "town", for_crawl=True)
     for number in numbers:
         put_ckan(output, "town", record(number))
-        known, name = replace(KNOWN, file=f"datasets/{number}.json"), f"id-{number:05}"
+        known, name = KNOWN._replace(file=f"datasets/{number}.json"), f"id-{number:05}"
         index.put("dataset", name, None, known, item=Dataset(source="town", id=name, title="Rain"), time=KNOWN.seen)
     assert index.flush()
     return index
@@ -369,7 +368,7 @@ def test_what_a_killed_crawl_has_described_needs_no_document(tmp_path: Path) -> 
 
 def test_a_dataset_that_is_withdrawn_after_it_was_described_is_withdrawn(tmp_path: Path) -> None:
     index = flushed(tmp_path, 1, 2)
-    gone = replace(KNOWN, file="datasets/1.json", status="withdrawn")
+    gone = KNOWN._replace(file="datasets/1.json", status="withdrawn")
     index.put("dataset", "id-00001", None, gone, time="2026-01-02T00:00:00.000Z")
     index.engine_stopped()
     assert found(tmp_path, "rain") == ["id-00002"]
@@ -423,7 +422,7 @@ def test_what_a_crawl_writes_is_not_overwritten_by_who_read_the_document_before(
     overtaken = described(slow.database.db, tmp_path / "town", print)
     (batch,) = overtaken
     crawl = Index(tmp_path, "town")
-    known = replace(KNOWN, sha256="b" * 64)
+    known = KNOWN._replace(sha256="b" * 64)
     crawl.put("dataset", "id-00001", None, known, item=Dataset(source="town", id="id-00001", title="Zanzibar"))
     crawl.close()
     with patch("crawlers.store.index.missing_descriptions.described", lambda *_: iter([batch])):
@@ -624,7 +623,7 @@ def test_what_can_not_be_written_is_written_later(tmp_path: Path) -> None:
         assert index.documents.get("dataset", "0007", None) == KNOWN
         assert sum(1 for _ in index.documents.held()) == 6_001
         assert index.batch.described is False
-    index.put("dataset", "last", None, replace(KNOWN, status="withdrawn"))
+    index.put("dataset", "last", None, KNOWN._replace(status="withdrawn"))
     assert sum(1 for _ in index.documents.held()) == 6_001
     index.close()
     assert [row["n"] for row in rows(tmp_path, "SELECT count(*) AS n FROM documents")] == [6_002]

@@ -8,7 +8,6 @@ import sqlite3
 import subprocess
 import sys
 from contextlib import closing
-from dataclasses import replace
 from typing import TYPE_CHECKING
 from unittest.mock import patch
 
@@ -90,7 +89,7 @@ def test_a_crawl_and_a_reader_rebuild_it(copy: Path, damage: str, caplog: pytest
     assert known is not None
     assert index.documents.get("dataset", "id-00001", None) is None
     assert len(list(index.documents.held())) == 30
-    index.put("dataset", "id-00002", None, replace(known, seen=LATER))
+    index.put("dataset", "id-00002", None, known._replace(seen=LATER))
     index.close()
     aside = [path.name for path in copy.glob("index.sqlite.damaged-*")]
     assert len(caplog.records) == len(aside) == (damage not in ("no bytes", "a log that is none", "no tables"))
@@ -106,7 +105,7 @@ def test_what_is_found_to_be_damaged_while_a_crawl_writes(copy: Path, table: str
     index = Index(copy, "town", for_crawl=True)
     index.database.wait(0.2)
     item = Dataset(source="town", id="id-00002", title="Zanzibar")
-    index.put("dataset", "id-00002", None, replace(KNOWN, sha256="b" * 64), item=item)
+    index.put("dataset", "id-00002", None, KNOWN._replace(sha256="b" * 64), item=item)
     tear(copy, table)
     index.database.db.close()  # what it has read of the pages is forgotten
     index.database.db = sqlite3.connect(copy / "index.sqlite", isolation_level=None)
@@ -216,7 +215,7 @@ def test_one_that_another_program_replaced_or_removed_is_not_written_into(copy: 
     assert other.documents.get("dataset", "id-00001", None) is not None
     known = index.documents.get("dataset", "id-00002", None)
     assert known is not None
-    index.put("dataset", "id-00002", None, replace(known, seen=LATER))
+    index.put("dataset", "id-00002", None, known._replace(seen=LATER))
     index.close()
     other.engine_stopped()
     assert rows(copy, "SELECT last_seen FROM documents WHERE dataset_id = 'id-00002'") == [{"last_seen": LATER}]
@@ -224,7 +223,7 @@ def test_one_that_another_program_replaced_or_removed_is_not_written_into(copy: 
     assert everything(copy) == before
     index = Index(copy, "town", for_crawl=True)
     (copy / "index.sqlite").unlink()
-    index.put("dataset", "id-00002", None, replace(known, seen=LATER))
+    index.put("dataset", "id-00002", None, known._replace(seen=LATER))
     index.close()
     assert len(rows(copy, "SELECT * FROM documents WHERE source = 'town'")) == 30
 

@@ -61,11 +61,25 @@ def manifest(folder, *lines):
 # One file
 
 
+def _size_of_many(folder, file):
+    with inside.Writer(folder) as files:
+        return files.size(file)
+
+
+def test_the_size_of_a_file_is_asked_for_without_making_its_folder(folder):
+    inside.write(folder, "datasets/a.json", b"12")
+    assert _size_of_many(folder, "datasets/a.json") == inside.size(folder, "datasets/a.json") == 2
+    for missing in ("datasets/b.json", "profiles/sites/b.json"):
+        with pytest.raises(FileNotFoundError):
+            _size_of_many(folder, missing)
+    assert not (folder / "profiles").exists()
+
+
 @pytest.mark.parametrize(
     "file", ["../../outside/secret.json", "datasets/../../../outside/secret.json", "\0", "", "a//b"]
 )
 def test_no_path_leads_out(folder, outside, file):
-    for way in (inside.read, inside.size, inside.remove, inside.opened):
+    for way in (inside.read, inside.size, _size_of_many, inside.remove, inside.opened):
         with pytest.raises(OSError, match="leads out of its folder"):
             way(folder, file)
     with pytest.raises(OSError, match="leads out of its folder"):
@@ -85,7 +99,7 @@ def test_no_link_is_followed(folder, outside, link):
     else:
         (folder / "datasets").rmdir()
         (folder / "datasets").symlink_to(outside.parent)
-    for way in (inside.read, inside.size, inside.opened):
+    for way in (inside.read, inside.size, _size_of_many, inside.opened):
         with pytest.raises(OSError, match=r"symbolic link|no regular file"):
             way(folder, file)
     if link == "folder":

@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import random
+import shutil
 import sqlite3
 from contextlib import closing
 from typing import TYPE_CHECKING, Any
@@ -16,6 +17,7 @@ from lxml import html
 from pyoxigraph import RdfFormat, parse
 from rdflib.namespace import DCAT, DCTERMS, RDF
 
+from crawlers.extensions.timeseries import observations_made
 from crawlers.items import Agent, Dataset, License, Period, Place, Resource
 from crawlers.operate.dashboard import addresses
 from crawlers.operate.dashboard.app import app
@@ -400,3 +402,28 @@ def test_what_did_not_change_is_not_counted_again(db: sqlite3.Connection) -> Non
     assert set(quality.observed(db, "town").values()) == {"12.5"}
     db.execute("INSERT INTO changes VALUES ('town', 'd', '2026-11-02T03:00:00.000Z', 'updated', 'r')")
     assert quality.observed(db, "town")["quality:findability"] == "30.0"
+
+
+def test_what_a_run_of_the_same_day_has_observed_is_not_counted_again(
+    finished: Finished, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    copied = tmp_path / "museum"
+    shutil.copytree(finished.output / "museum" / "runs", copied / "runs")
+    (report,) = (copied / "runs").iterdir()
+    shutil.copy(finished.output / "index.sqlite", tmp_path)
+    with closing(sqlite3.connect(tmp_path / "index.sqlite")) as db:
+        told = quality.observed(db, "museum")
+        made = observations_made(db, copied)
+        assert [*made] == [json.loads(report.read_text())["started"][:10]]
+        monkeypatch.setattr(quality, "_summed", lambda *_: pytest.fail("it is counted again"))
+        assert quality.observed(db, "museum", made) == told
+        monkeypatch.undo()
+        db.execute("DELETE FROM datasets WHERE source = 'museum' AND title IS NOT NULL")
+        db.execute(
+            "INSERT INTO changes VALUES ('museum', 'd', '2999-11-02T03:00:00.000Z', 'updated', ?)", [report.stem]
+        )
+        assert quality.observed(db, "museum", made) != told, (
+            "something changed after the run: `sources attach` does that"
+        )
+        report.write_text(report.read_text().replace('"complete"', '"incomplete"'))
+        assert observations_made(db, copied) == {}, "a run that is not whole observes nothing"

@@ -13,7 +13,7 @@ from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Self
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from pathlib import Path
     from typing import BinaryIO
 
@@ -86,10 +86,7 @@ def status(folder: Path, file: str) -> os.stat_result:
         OSError: as `opened`.
     """
     with _place(folder, file) as (name, where):
-        found = os.stat(name, dir_fd=where, follow_symlinks=False)
-    if not stat.S_ISREG(found.st_mode):
-        raise OSError(errno.EINVAL, "it is no regular file", file)
-    return found
+        return _status(name, where)
 
 
 def names(folder: Path, below: str) -> list[str]:
@@ -233,7 +230,7 @@ class Writer:
         """
         _parts(file)
         above, _, name = file.rpartition("/")
-        where, place = self._place(""), self._place(above)
+        where, place = self._place("", _below), self._place(above, _below)
         if is_new and _made(name, place, body):
             return
         scratch = _scratch(self.scratch, where)
@@ -243,10 +240,20 @@ class Writer:
             os.close(scratch)
         os.replace(self.scratch, name, src_dir_fd=where, dst_dir_fd=place)
 
-    def _place(self, above: str) -> int:
+    def size(self, file: str) -> int:
+        """Return the bytes that a regular file has, as `size` does: the folders above it are opened once for many.
+
+        Raises:
+            OSError: as `opened`.
+        """
+        _parts(file)
+        above, _, name = file.rpartition("/")
+        return _status(name, self._place(above, _opened)).st_size
+
+    def _place(self, above: str, reach: Callable[[str, int], int]) -> int:
         if above not in self.places:
             before, _, name = above.rpartition("/")
-            self.places[above] = _below(name, self._place(before)) if name else os.open(self.folder, _FOLDER)
+            self.places[above] = reach(name, self._place(before, reach)) if name else os.open(self.folder, _FOLDER)
         return self.places[above]
 
 
@@ -285,7 +292,7 @@ def _place(folder: Path, file: str, *, make: bool = False) -> Iterator[tuple[str
     where = os.open(folder, _FOLDER)
     try:
         for part in above:
-            below = _below(part, where) if make else _open(part, _FOLDER | os.O_NOFOLLOW, where)
+            below = _below(part, where) if make else _opened(part, where)
             os.close(where)
             where = below
         yield name, where
@@ -299,14 +306,28 @@ def _parts(file: str) -> list[str]:
     return file.split("/")
 
 
+def _status(name: str, where: int) -> os.stat_result:
+    """What the operating system knows of a regular file in a folder."""
+    found = os.stat(name, dir_fd=where, follow_symlinks=False)
+    if not stat.S_ISREG(found.st_mode):
+        raise OSError(errno.EINVAL, "it is no regular file", name)
+    return found
+
+
+def _opened(name: str, where: int) -> int:
+    """The descriptor of a folder in a folder."""
+    return _open(name, _FOLDER | os.O_NOFOLLOW, where)
+
+
 def _below(name: str, where: int) -> int:
+    """The same, of one that is made if there is none."""
     try:
-        return _open(name, _FOLDER | os.O_NOFOLLOW, where)
+        return _opened(name, where)
     except FileNotFoundError:
         with suppress(FileExistsError):  # another process was first
             os.mkdir(name, dir_fd=where)
             os.fsync(where)
-        return _open(name, _FOLDER | os.O_NOFOLLOW, where)
+        return _opened(name, where)
 
 
 def _open(name: str, flags: int, where: int) -> int:

@@ -170,7 +170,7 @@ def _with_origins(versions: Iterable[Version]) -> list[Version]:
     for version in versions:
         known = version.known
         if known.status == "withdrawn" and (before := last.get(version.key)):
-            known = replace(known, metadata_source=before.metadata_source, metadata_url=before.metadata_url)
+            known = known._replace(metadata_source=before.metadata_source, metadata_url=before.metadata_url)
         last[version.key] = known
         found.append(replace(version, known=known))
     return found

@@ -17,7 +17,6 @@ import sqlite3
 import sys
 import time
 from contextlib import suppress
-from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
@@ -355,7 +354,7 @@ class Versions:
 
     def _former(self, column: str, values: tuple[str | None, ...], known: Known) -> Known | None:
         row = self._row(_FORMER.format(column=column), values)
-        return replace(known, sha256=row[0], bytes=row[1], run=row[2]) if row else None
+        return known._replace(sha256=row[0], bytes=row[1], run=row[2]) if row else None
 
     def size(self, now: float | None = None) -> Size:
         """Return what the versions take on disk.

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import re
 from contextlib import closing
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from functools import cached_property, partial
 from itertools import islice
@@ -112,7 +111,7 @@ class DatasetPages:
         index, records = self.crawl.opened_index(), self.crawl.records
         known = index.documents.get("dataset", dataset_id, None)
         if known:
-            index.put("dataset", dataset_id, None, replace(known, seen=now("milliseconds")))
+            index.put("dataset", dataset_id, None, known._replace(seen=now("milliseconds")))
         is_written = known is not None and known.run == records.job.state.get("run")
         records.settle(("dataset", dataset_id, None), known.status if known and is_written else "unchanged")
 

@@ -387,19 +387,23 @@ _LAST = """
 """
 _AS_BEFORE = """
     SELECT metric, value FROM observations WHERE source = ?1 AND subject = ?1 AND day = ?2 AND metric LIKE ?3
-    AND NOT EXISTS (SELECT 1 FROM changes WHERE source = ?1 AND time >= ?2)
+    AND NOT EXISTS (SELECT 1 FROM changes WHERE source = ?1 AND time >= ?4)
 """
 
 
-def observed(db: sqlite3.Connection, source: str) -> dict[str, str]:
+def observed(db: sqlite3.Connection, source: str, made: Mapping[str, str] | None = None) -> dict[str, str]:
     """Return the metrics of a source's time series: the share of the points of each dimension, in per cent.
 
-    They are those of the last observation if no dataset changed since that day began, and no archive is there: to count
-    takes a tenth of what a crawl without changes takes.
+    They are those of the last observation if no dataset changed since, and no archive is there: to count takes a tenth
+    of what a crawl without changes takes.
+
+    Args:
+        made: when the observations of a day were made; of other days, changes count from the day's beginning.
     """
     last = db.execute(_LAST, (source, METRIC + DIMENSIONS[0])).fetchone()
     if last and not db.execute(_HAS_ARCHIVE, (source,)).fetchone()[0]:
-        before = dict(db.execute(_AS_BEFORE, (source, last[0], f"{METRIC}%")).fetchall())
+        since = (made or {}).get(last[0], last[0])
+        before = dict(db.execute(_AS_BEFORE, (source, last[0], f"{METRIC}%", since)).fetchall())
         if before:
             return before
     found = _summed(db, source)

@@ -127,12 +127,17 @@ class Documents:
         same = known and known.status != "withdrawn" and (known.metadata_modified, known.file) == (modified, file)
         return known if known and same and self.is_intact(known) else None
 
-    def is_intact(self, known: Known) -> bool:
-        """Return whether the document is on disk with the recorded size: a power cut may leave an empty file."""
+    def is_intact(self, known: Known, files: inside.Writer | None = None) -> bool:
+        """Return whether the document is on disk with the recorded size: a power cut may leave an empty file.
+
+        Args:
+            files: has the folders open, where many documents are looked at.
+        """
         if known.file in self.differing:
             return False
         try:
-            if inside.size(self.folder, known.file) != known.bytes:
+            size = files.size(known.file) if files else inside.size(self.folder, known.file)
+            if size != known.bytes:
                 return False
             return not self.are_hashed or _sha256(self.folder, known.file) == known.sha256
         except OSError:
@@ -143,7 +148,7 @@ class Documents:
         known = self.get("dataset", dataset_id, None)
         return known is not None and self.is_intact(known)
 
-    def is_on_disk(self, known: Known, record: Record) -> bool:
+    def is_on_disk(self, known: Known, record: Record, files: inside.Writer | None = None) -> bool:
         """Return whether the document on disk is this record.
 
         A new stamp alone, and what a kind declares as volatile, do not count as changes. The document is read only if
@@ -152,8 +157,9 @@ class Documents:
         Args:
             known: the document on disk.
             record: the document as the portal gives it now.
+            files: as in `is_intact`.
         """
-        if known.file != record.file or known.status == "withdrawn" or not self.is_intact(known):
+        if known.file != record.file or known.status == "withdrawn" or not self.is_intact(known, files):
             return False
         return known.sha256 == record.sha256 or self._says_the_same(known, record)
 

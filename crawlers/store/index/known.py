@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from itertools import islice
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
@@ -44,8 +43,7 @@ class Description(NamedTuple):
     facets: Collection[Value] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Known:
+class Known(NamedTuple):
     """A document on disk, as the manifest's last line about it describes it."""
 
     file: str

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import logging
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from crawlers.safety import inside
@@ -92,7 +91,7 @@ def _with_origin(db: sqlite3.Connection, source: str, batch: Batch, line: Line) 
     key, known, time = line
     if known.status == "withdrawn" and (before := batch.documents.get(key) or stored(db, source, key)):
         origin = {name: getattr(before, name) for name in ("metadata_source", "metadata_url", "renamed_from")}
-        known = replace(known, **origin)
+        known = known._replace(**origin)
     return key, known, time
 
 
