@@ -32,7 +32,7 @@ from tests.held import put_ckan
 from tests.indexed import indexed, recounted
 from tests.needed import need
 from tests.observed import ecosystem
-from tests.portal.portal import Portal
+from tests.site import Answer, Asked, Site
 from tests.test_index import KNOWN
 from tests.waiting import HANG, until
 
@@ -230,18 +230,26 @@ def _no_room(*_: Any) -> None:
 
 @pytest.mark.slow
 def test_a_whole_crawl_writes_them_once_and_unchanged_not_again(tmp_path: Path) -> None:
-    output = tmp_path / "output"
-    with Portal(module.LARGE + 50) as portal:
-        words = options(output, {}, portal=portal.url, source="town")
-        assert scrapy("crawl", "ckan", *words).returncode == 0
+    output, titles = tmp_path / "output", ["Old"]
+
+    def answer(asked: Asked) -> Answer:
+        if asked.path == "/robots.txt":
+            return Answer(status=404)
+        datasets = [{"identifier": f"{number}", "title": titles[-1]} for number in range(module.LARGE + 50)]
+        body = json.dumps({"conformsTo": "https://project-open-data.cio.gov/v1.1/schema", "dataset": datasets})
+        return Answer(body.encode(), headers={"Content-Type": "application/json"})
+
+    with Site(answer) as site:
+        words = options(output, {}, url=f"{site.url}/data.json", source="town")
+        assert scrapy("crawl", "dcat", *words).returncode == 0
         known = files(output)
         assert len(known) == 2
-        assert scrapy("crawl", "ckan", *words).returncode == 0
+        assert scrapy("crawl", "dcat", *words).returncode == 0
         assert files(output) == known
-        portal.change(remove=portal.ids()[:1])
-        assert scrapy("crawl", "ckan", *words, "-s", "SHRINK_LIMIT=0.5").returncode == 0
+        titles.append("New")
+        assert scrapy("crawl", "dcat", *words).returncode == 0
     assert len(files(output)) == 4
-    assert f"{module.LARGE + 49:,}" in report(output)
+    assert f"{module.LARGE + 50:,}" in report(output)
 
 
 # What is wrong with them
