@@ -17,16 +17,17 @@ from lxml import html
 from pyoxigraph import RdfFormat, parse
 from rdflib.namespace import DCAT, DCTERMS, RDF
 
-from crawlers.extensions.timeseries import observations_made
 from crawlers.items import Agent, Dataset, License, Period, Place, Resource
 from crawlers.operate.dashboard import addresses
 from crawlers.operate.dashboard.app import app
 from crawlers.records.rdf.graphs import graph as nodes
 from crawlers.records.rdf.graphs import rdflib_graph
+from crawlers.settings import VERSION
 from crawlers.store.export.description import description
 from crawlers.store.export.nodes import Taken
 from crawlers.store.figures import quality
 from crawlers.store.index.columns import RESOURCES
+from crawlers.store.index.database import outdate
 from crawlers.store.index.known import DATASET, RESOURCE, Known, describe
 from crawlers.store.index.schema import TABLES
 from tests.conftest import command
@@ -394,36 +395,23 @@ def test_every_column_that_a_check_names_is_there(db: sqlite3.Connection) -> Non
     assert quality.assessment(db, "town", conforms=lambda *_: False).of() == (0, 325, 405)
 
 
-def test_what_did_not_change_is_not_counted_again(db: sqlite3.Connection) -> None:
-    put(db, Dataset(source="town", id="d", keywords=["flood"]))
-    rows = [("town", "2026-11-02", f"quality:{name}", "town", "12.5") for name in quality.DIMENSIONS]
-    db.executemany("INSERT INTO observations (source, day, metric, subject, value) VALUES (?, ?, ?, ?, ?)", rows)
-    db.execute("INSERT INTO changes VALUES ('town', 'd', '2026-11-01T03:00:00.000Z', 'new', 'r')")
-    assert set(quality.observed(db, "town").values()) == {"12.5"}
-    db.execute("INSERT INTO changes VALUES ('town', 'd', '2026-11-02T03:00:00.000Z', 'updated', 'r')")
-    assert quality.observed(db, "town")["quality:findability"] == "30.0"
-
-
-def test_what_a_run_of_the_same_day_has_observed_is_not_counted_again(
+def test_what_did_not_change_is_not_counted_again(
     finished: Finished, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    copied = tmp_path / "museum"
-    shutil.copytree(finished.output / "museum" / "runs", copied / "runs")
-    (report,) = (copied / "runs").iterdir()
     shutil.copy(finished.output / "index.sqlite", tmp_path)
-    with closing(sqlite3.connect(tmp_path / "index.sqlite")) as db:
-        told = quality.observed(db, "museum")
-        made = observations_made(db, copied)
-        assert [*made] == [json.loads(report.read_text())["started"][:10]]
-        monkeypatch.setattr(quality, "_summed", lambda *_: pytest.fail("it is counted again"))
-        assert quality.observed(db, "museum", made) == told
-        monkeypatch.undo()
-        db.execute("DELETE FROM datasets WHERE source = 'museum' AND title IS NOT NULL")
-        db.execute(
-            "INSERT INTO changes VALUES ('museum', 'd', '2999-11-02T03:00:00.000Z', 'updated', ?)", [report.stem]
+    with closing(sqlite3.connect(tmp_path / "index.sqlite", isolation_level=None)) as db:
+        told = dict(
+            db.execute("SELECT metric, value FROM observations WHERE metric LIKE 'quality:%' AND source = 'hdx'")
         )
-        assert quality.observed(db, "museum", made) != told, (
-            "something changed after the run: `sources attach` does that"
-        )
-        report.write_text(report.read_text().replace('"complete"', '"incomplete"'))
-        assert observations_made(db, copied) == {}, "a run that is not whole observes nothing"
+        with monkeypatch.context() as patched:
+            patched.setattr(quality, "_summed", lambda *_: pytest.fail("it is counted again"))
+            assert quality.observed(db, "hdx", VERSION) == told
+        db.execute("UPDATE datasets SET keywords = NULL WHERE source = 'hdx'")
+        assert quality.observed(db, "hdx", VERSION) == told, "whoever writes rows gives the source another stamp"
+        outdate(db, "hdx")
+        changed = quality.observed(db, "hdx", VERSION)
+        assert changed != told
+        assert quality.observed(db, "hdx", VERSION) == changed
+        monkeypatch.setattr(quality, "_summed", lambda *_: quality.Assessment())
+        assert quality.observed(db, "hdx", VERSION) == changed
+        assert quality.observed(db, "hdx", "another") == {}

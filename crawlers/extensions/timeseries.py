@@ -18,7 +18,6 @@ from crawlers.store import timeseries
 from crawlers.store.figures import quality
 from crawlers.store.index import Index, from_the_beginning
 from crawlers.store.index.completeness import completeness
-from crawlers.store.runs import reported
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -39,6 +38,7 @@ class TimeSeries:
         self.crawler = crawler
         self.names = Names.from_settings(crawler.settings)
         self.shrink_limit = crawler.settings.getfloat("SHRINK_LIMIT")
+        self.version = str(crawler.settings["VERSION"])
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
@@ -94,18 +94,18 @@ class TimeSeries:
         index = self.crawler.get_extension(Index)
         try:
             if index and index.settle():
-                return index.database.healing(lambda db: self._counts(db, report, index.folder))
+                return index.database.healing(lambda db: self._counts(db, report))
         except (OSError, sqlite3.Error) as error:
             logger.warning("The time series lacks this run's counts: %s", error)
         return {}
 
-    def _counts(self, db: sqlite3.Connection, report: Mapping[str, Any], folder: Path) -> dict[str, int | str]:
+    def _counts(self, db: sqlite3.Connection, report: Mapping[str, Any]) -> dict[str, int | str]:
         counts = dict(timeseries.held(db, report["source"]))
         held: dict[str, int | str] = {**counts}
         has_seen_all = self._has_seen_all(report, counts.get("datasets"))
         if has_seen_all and "resources" in held:  # all datasets are described
             held |= completeness(db, report["source"])
-            held |= quality.observed(db, report["source"], observations_made(db, folder))
+            held |= quality.observed(db, report["source"], self.version)
         found = held if has_seen_all else {}
         if "datasets" in held:
             changed = timeseries.changed(db, report["source"], report["started"][:10])
@@ -118,15 +118,3 @@ class TimeSeries:
             return False
         is_nearly_all = datasets is not None and datasets >= (1 - self.shrink_limit) * report["listed"]
         return report["verdict"] == "complete" or bool(report["whole_listing"] and is_nearly_all)
-
-
-_LAST_CHANGE = "SELECT run FROM changes WHERE source = ? ORDER BY time DESC LIMIT 1"
-
-
-def observations_made(db: sqlite3.Connection, folder: Path) -> dict[str, str]:
-    """Return when the run that changed something last made the observations of its day; none if it may not have."""
-    for (run,) in db.execute(_LAST_CHANGE, (folder.name,)):
-        made = reported(folder / "runs" / f"{run}.json")
-        if made.state == "complete" and made.started and made.finished and not made.errors:
-            return {made.started[:10]: made.finished}
-    return {}

@@ -86,7 +86,7 @@ def status(folder: Path, file: str) -> os.stat_result:
         OSError: as `opened`.
     """
     with _place(folder, file) as (name, where):
-        return _status(name, where)
+        return _status(name, where, file)
 
 
 def names(folder: Path, below: str) -> list[str]:
@@ -241,14 +241,14 @@ class Writer:
         os.replace(self.scratch, name, src_dir_fd=where, dst_dir_fd=place)
 
     def size(self, file: str) -> int:
-        """Return the bytes that a regular file has, as `size` does: the folders above it are opened once for many.
+        """Return the bytes that a regular file has, as `size` does, in the folders that were opened first.
 
         Raises:
             OSError: as `opened`.
         """
         _parts(file)
         above, _, name = file.rpartition("/")
-        return _status(name, self._place(above, _opened)).st_size
+        return _status(name, self._place(above, _opened), file).st_size
 
     def _place(self, above: str, reach: Callable[[str, int], int]) -> int:
         if above not in self.places:
@@ -306,11 +306,11 @@ def _parts(file: str) -> list[str]:
     return file.split("/")
 
 
-def _status(name: str, where: int) -> os.stat_result:
-    """What the operating system knows of a regular file in a folder."""
+def _status(name: str, where: int, file: str) -> os.stat_result:
+    """What the operating system knows of a regular file in a folder, which errors call by its path."""
     found = os.stat(name, dir_fd=where, follow_symlinks=False)
     if not stat.S_ISREG(found.st_mode):
-        raise OSError(errno.EINVAL, "it is no regular file", name)
+        raise OSError(errno.EINVAL, "it is no regular file", file)
     return found
 
 

@@ -12,26 +12,25 @@ import atexit
 import json
 import os
 import shutil
-import sqlite3
-import sys
 import tempfile
 import time
 import uuid
-from contextlib import closing, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import duckdb
 
-from crawlers.exceptions import CrawlersError, FiguresError
+from crawlers.exceptions import FiguresError
 from crawlers.safety.locks import alone
 from crawlers.safety.names import safe
 from crawlers.store import timeseries
-from crawlers.store.index.database import connect, output_of
+from crawlers.store.index.database import output_of
 from crawlers.store.index.schema import DAY, FIELDS, NAMED, PAGE
 
 if TYPE_CHECKING:
+    import sqlite3
     from collections.abc import Callable, Collection, Iterator, Sequence
 
 
@@ -444,11 +443,3 @@ def opened(db: sqlite3.Connection, sources: Collection[str] | None = None) -> It
     """
     with _snapshot(db), connected(roots(output_of(db))) as engine:
         yield Columns(engine, db, sources)
-
-
-if __name__ == "__main__":  # of a crawl, which this process does not outlive
-    try:
-        with closing(connect(Path(sys.argv[1]))) as index:
-            update(index, Path(sys.argv[1]), sys.argv[2:])
-    except (CrawlersError, OSError, sqlite3.Error) as error:
-        sys.exit(str(error))

@@ -10,6 +10,8 @@ Source: data.europa.eu's Metadata Quality Assessment, https://data.europa.eu/mqa
 from __future__ import annotations
 
 import json
+import sqlite3
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
@@ -19,7 +21,6 @@ from crawlers.records.licenses import is_of_spdx
 from crawlers.records.tables import toml_table
 
 if TYPE_CHECKING:
-    import sqlite3
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     Conforms = Callable[[str, str], bool | None]
@@ -382,33 +383,32 @@ def scores(db: sqlite3.Connection, source: str, dataset_id: str) -> dict[str, tu
     return {name: (score.points, score.known) for name, score in named.items()}
 
 
-_LAST = """
-    SELECT day FROM observations WHERE source = ?1 AND metric = ?2 AND subject = ?1 ORDER BY day DESC LIMIT 1
-"""
-_AS_BEFORE = """
-    SELECT metric, value FROM observations WHERE source = ?1 AND subject = ?1 AND day = ?2 AND metric LIKE ?3
-    AND NOT EXISTS (SELECT 1 FROM changes WHERE source = ?1 AND time >= ?4)
-"""
+_BEFORE = "SELECT stamp, assessed FROM sources WHERE source = ?"
+_NOTE = "UPDATE sources SET assessed = ? WHERE source = ? AND stamp = ?"
 
 
-def observed(db: sqlite3.Connection, source: str, made: Mapping[str, str] | None = None) -> dict[str, str]:
+def observed(db: sqlite3.Connection, source: str, version: str) -> dict[str, str]:
     """Return the metrics of a source's time series: the share of the points of each dimension, in per cent.
 
-    They are those of the last observation if no dataset changed since, and no archive is there: to count takes a tenth
-    of what a crawl without changes takes.
+    They are counted again if a row of its datasets has changed since (`stamp`), and where an archive is: to count takes
+    a tenth of what a crawl without changes takes.
 
     Args:
-        made: when the observations of a day were made; of other days, changes count from the day's beginning.
+        version: of this project; another one may count in another way.
     """
-    last = db.execute(_LAST, (source, METRIC + DIMENSIONS[0])).fetchone()
-    if last and not db.execute(_HAS_ARCHIVE, (source,)).fetchone()[0]:
-        since = (made or {}).get(last[0], last[0])
-        before = dict(db.execute(_AS_BEFORE, (source, last[0], f"{METRIC}%", since)).fetchall())
-        if before:
-            return before
+    stamp, before = db.execute(_BEFORE, (source,)).fetchone() or (None, None)
+    has_archive = db.execute(_HAS_ARCHIVE, (source,)).fetchone()[0]
+    of, known = f"{stamp} {version}", json.loads(before) if before and not has_archive else {}
+    if known.get("of") == of:
+        shares: dict[str, str] = known["shares"]
+        return shares
     found = _summed(db, source)
-    shares = {name: found.of(name).share for name in DIMENSIONS}
-    return {f"{METRIC}{name}": f"{100 * share:.1f}" for name, share in shares.items() if share is not None}
+    shares = {
+        f"{METRIC}{name}": f"{100 * share:.1f}" for name in DIMENSIONS if (share := found.of(name).share) is not None
+    }
+    with suppress(sqlite3.OperationalError):  # another process writes: the next run counts, too
+        db.execute(_NOTE, (json.dumps({"of": of, "shares": shares}), source, stamp))
+    return shares
 
 
 def _summed(db: sqlite3.Connection, source: str) -> Assessment:

@@ -6,8 +6,6 @@ import hashlib
 import logging
 import os
 import sqlite3
-import subprocess
-import sys
 from contextlib import closing, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
@@ -259,11 +257,13 @@ class Index:
         self.close()
 
     def _store_columns(self) -> None:
-        """Write the files of figures, unless the first reader makes them as fast as DuckDB is imported."""
+        """Write the files of figures, unless the first reader makes them as fast as DuckDB is imported here."""
         try:
             (count,) = self.database.rows(_MANY, (self.source, LARGE))[0]
             if count == LARGE:
-                _update_columns(self.folder.parent, self.source)
+                from crawlers.store.columns import update  # noqa: PLC0415 -- takes 0.1 s, and few crawls need it
+
+                update(self.database.db, self.folder.parent, [self.source])
         except (FiguresError, OSError, sqlite3.Error) as error:
             logger.warning("The files of figures are not written (%s): the first reader writes them", error)
 
@@ -275,19 +275,6 @@ class Index:
         with suppress(sqlite3.DatabaseError):
             self.database.empty_log()
         self.database.db.close()
-
-
-def _update_columns(output: Path, source: str) -> None:
-    """Write a source's files of figures in a process of its own: DuckDB takes as much memory as the whole crawl.
-
-    Raises:
-        FiguresError: they can't be written.
-    """
-    command = [sys.executable, "-m", "crawlers.store.columns", str(output.resolve()), source]
-    path = {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}  # as here, also in an egg of Scrapyd's
-    ran = subprocess.run(command, env=os.environ | path, capture_output=True, text=True, check=False)  # noqa: S603
-    if ran.returncode:
-        raise FiguresError(next(reversed(ran.stderr.splitlines()), f"the process ended with {ran.returncode}"))
 
 
 PATIENCE = 10.0  # seconds that a reader waits for another writer
