@@ -16,12 +16,15 @@ from typing import Any
 
 import pytest
 
+from crawlers.exceptions import StoreError
+from crawlers.fleet.store.owner import Owner
 from crawlers.store import lines
 from crawlers.store.contract import LINES
 from crawlers.store.index.known import Known
 from crawlers.store.versions import Versions
 from tests.buckets import Folder, contents
 from tests.conftest import ROOT, scrapy
+from tests.conftest import command as here
 from tests.machines import Node
 from tests.seaweed import seaweed
 from tests.test_bucket_crawl import BOTH, address, node
@@ -271,6 +274,32 @@ def test_rename_on_one_machine_renames_on_all(nodes):
     assert not (a.output / "one").exists()
     changed = [json.loads(line)["dataset_id"] for line in a.stored()["two/manifest.jsonl"].splitlines()][-1]
     assert "+" in a.run("diff", "two", changed).stdout, "former versions are of the new name"
+
+
+@BOTH
+def test_a_rename_stores_the_new_name_before_the_old_one_is_gone(nodes, monkeypatch):
+    a, b = nodes
+    before = contents(a.output)
+
+    def _put(owner: Owner, found: list[Any], *, is_end: bool = False) -> bool:
+        if owner.name == "two" and found:
+            raise StoreError("There is no room.")
+        return put(owner, found, is_end=is_end)
+
+    put = Owner._put
+    with monkeypatch.context() as patched:
+        patched.setattr(Owner, "_put", _put)
+        ran = here("sources", "rename", "one", "two", *b.options())
+    assert ran.returncode == 1
+    advice = "`scrapy harvest two` stores it, then `scrapy sources purge one` removes that"
+    assert ran.stderr == f"There is no room. [one] is [two] here; the store has its old name still: {advice}.\n"
+    assert a.stored() == before, "nothing is lost"
+    for words in (("harvest", "two"), ("sources", "purge", "one", "--yes")):  # what it said
+        ran = b.run(*words)
+        assert ran.returncode == 0, ran.stderr
+    assert {name.partition("/")[0] for name in a.stored()} == {"two"}
+    assert a.run("jobs").returncode == 0
+    assert contents(a.output) == contents(b.output)
 
 
 def test_purge_on_one_machine_purges_on_all(nodes):

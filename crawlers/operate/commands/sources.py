@@ -8,6 +8,7 @@ from functools import partial
 
 from scrapy.exceptions import UsageError
 
+from crawlers.exceptions import StoreError
 from crawlers.operate.strict_command import ProjectCommand, Verb
 
 _IN = "crawlers.operate.sources"
@@ -112,7 +113,13 @@ class Command(ProjectCommand):
             verb, names = self.verb(words, opts)
             self.exitcode = verb.function(Call(self, words[0], names, opts))
             gone = [name for name in renamed(words) if name in owners]
-            for name in owners.keys() - set(gone) if gone else ():
-                owners[name].store(is_end=True)  # before the old name is no more
-            for name in gone:
-                owners[name].empty()
+            try:
+                for name in owners.keys() - set(gone) if gone else ():
+                    owners[name].store(is_end=True)  # before the old name is no more
+                for name in gone:
+                    owners[name].empty()
+            except StoreError as error:
+                old, new = words[1:3]
+                advice = f"`scrapy harvest {new}` stores it, then `scrapy sources purge {old}` removes that"
+                half = f"[{old}] is [{new}] here; the store has its old name still: {advice}."
+                raise StoreError(f"{error} {half}") from None
