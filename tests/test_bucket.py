@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import random
 import re
 import shutil
 import sqlite3
@@ -723,6 +724,20 @@ def test_small_files_are_merged_and_old_ones_stay_for_a_week(one, two, tmp_path,
         folder(one).write("more", run=SECOND)
     two.refresh()
     assert contents(two.folder) == contents(one.folder)
+
+
+def test_merged_files_are_of_a_bounded_size(one, store, monkeypatch):
+    """To make one takes ten times its size of memory."""
+    most = 256 * 1024
+    monkeypatch.setattr("crawlers.fleet.store.table._TARGET", most)
+    with one.own("hdx") as taken:
+        for number in range(12):
+            folder(one).write(f"id{number}", random.Random(number).randbytes(15_000).hex(), run=SECOND)
+            taken.store()
+        taken.tidy()
+    sizes = [Path(uri).stat().st_size for uri in table(store).file_uris()]
+    assert 1 < len(sizes) < 12, "they are merged, and not into one"
+    assert max(sizes) <= 2 * most
 
 
 def test_a_table_that_another_program_tidies_while_it_is_written(one, two, tmp_path, store):
