@@ -731,13 +731,13 @@ def test_merged_files_are_of_a_bounded_size(one, store, monkeypatch):
     most = 256 * 1024
     monkeypatch.setattr("crawlers.fleet.store.table._TARGET", most)
     with one.own("hdx") as taken:
-        for number in range(12):
+        for number in range(24):
             folder(one).write(f"id{number}", random.Random(number).randbytes(15_000).hex(), run=SECOND)
             taken.store()
         taken.tidy()
-    sizes = [Path(uri).stat().st_size for uri in table(store).file_uris()]
-    assert 1 < len(sizes) < 12, "they are merged, and not into one"
-    assert max(sizes) <= 2 * most
+        sizes = [Path(uri).stat().st_size for uri in table(store).file_uris()]
+    assert 1 < len(sizes) < 24, "they are merged, and not into one"
+    assert max(sizes) <= most
 
 
 def test_a_table_that_another_program_tidies_while_it_is_written(one, two, tmp_path, store):
