@@ -896,6 +896,28 @@ def test_a_crawl_that_is_over_has_died_whatever_its_heartbeat_says(place):
     assert report["why"] == "Process 7 (ended by SIGKILL) left no report."
 
 
+def test_a_crawl_that_another_machine_overtook(place):
+    """Its own report goes aside with its folder; the source is what the other crawl says."""
+    runs_ = place.output / "one" / "runs"
+    runs_.mkdir(parents=True)
+    before = {"source": "one", "verdict": "complete", "finish_reason": "finished", "started": "2026-11-19T03:00:00Z"}
+    (runs_ / "20261119T030000Z.json").write_text(json.dumps({**before, "finished": "2026-11-19T03:01:00Z"}))
+
+    def crawl() -> str:
+        after = {**before, "started": "2026-11-20T03:00:00Z", "finished": "2026-11-20T03:01:00Z"}
+        (runs_ / "20261120T030000Z.json").write_text(json.dumps(after))
+        return "process 7 (ended with exit code 130)"
+
+    told = Told(place, crawl)
+    (outcome,) = told.outcomes
+    assert outcome.run is not None
+    assert (outcome.state, outcome.run.run, told.reports) == ("complete", "20261120T030000Z", [])
+    assert outcome.sentence.endswith("It was crawled by another process meanwhile.")
+    assert len(list(runs_.iterdir())) == 2, "nothing is said to have failed"
+    told = Told(place, lambda: "process 8 (ended with exit code 1)")
+    assert [outcome.state for outcome in told.outcomes] == ["not started"], "what was there before is nobody's"
+
+
 def test_a_crawl_that_breaks_off(place):
     def crawl() -> str:
         raise PermissionError(13, "Permission denied", "/srv/x")

@@ -18,7 +18,7 @@ from crawlers.safety import inside, strict_json
 from crawlers.safety.redact import redact
 from crawlers.signals import OUTCOMES
 from crawlers.store.run_text import sentence
-from crawlers.store.runs import Run, as_crashed, at_work, content, reported
+from crawlers.store.runs import Run, as_crashed, at_work, content, last, reported
 
 COMPLETE, NOTHING_STARTED, INCOMPLETE, FAILED, INTERRUPTED = 0, 1, 3, 4, 130
 _CODES = {"incomplete": INCOMPLETE, "interrupted": INCOMPLETE, "blocked": FAILED, "failed": FAILED}
@@ -286,7 +286,7 @@ class Turn:
 
     async def _until_reported(self, ledger: Ledger) -> tuple[Run, str]:
         """Crawl until there is a report; return the run, and why it has no report if so."""
-        before, heartbeat = self._stamp(ledger.run()), self._heartbeat()
+        before, heartbeat, last_run = self._stamp(ledger.run()), self._heartbeat(), self._last_run()
         for left in reversed(range(_RESUMES + 1)):
             try:
                 where, has_failed = await self.harvest.runner.crawl(self.plan.job), False
@@ -296,6 +296,9 @@ class Turn:
             if name and self._stamp(name) not in (None, before):
                 return reported(self.folder / "runs" / f"{name}.json"), ""
             crashed = at_work(self.folder)
+            other = last(self.harvest.output, self.source)
+            if crashed is None and other and other.run not in (last_run, name):
+                return other, "It was crawled by another process meanwhile."
             if crashed is None or (self._heartbeat() == heartbeat if has_failed else crashed.run != name):
                 raise HarvestError(where if has_failed else f"{where} left no report")
             if not (has_failed or self.harvest.is_stopping or ledger.finished()) and left:
@@ -313,6 +316,10 @@ class Turn:
         if not self.harvest.is_stopping:
             self.harvest.report({**run.details, "why": why})
         return run
+
+    def _last_run(self) -> str | None:
+        run = last(self.harvest.output, self.source)
+        return run.run if run else None
 
     def _heartbeat(self) -> tuple[Any, ...]:
         state = content(self.folder / "running.json")
