@@ -305,7 +305,8 @@ class Portals:
         started = threading.Event()
         self._thread = threading.Thread(target=self._run, args=(started,), daemon=True)
         self._thread.start()
-        started.wait()
+        while not started.wait(1):
+            assert self._thread.is_alive(), "the portals can't listen"
         return self
 
     def stop(self) -> None:
