@@ -414,4 +414,11 @@ def test_what_did_not_change_is_not_counted_again(
         assert quality.observed(db, "hdx", VERSION) == changed
         monkeypatch.setattr(quality, "_summed", lambda *_: quality.Assessment())
         assert quality.observed(db, "hdx", VERSION) == changed
+        wanted = [row[1] for row in db.execute("PRAGMA table_info(captures)") if row[3] and not row[5] and not row[4]]
+        given = dict.fromkeys(wanted, 0) | {"source": "archive-of-hdx"}
+        values = ", ".join("?" * len(given))
+        db.execute(f"INSERT INTO captures ({', '.join(given)}) VALUES ({values})", [*given.values()])
+        assert quality.observed(db, "hdx", VERSION) == {}, "its captures count, and change without the datasets"
+        db.execute("DELETE FROM captures WHERE source = 'archive-of-hdx'")
+        assert quality.observed(db, "hdx", VERSION) == changed, "what was counted with an archive is not kept"
         assert quality.observed(db, "hdx", "another") == {}

@@ -390,25 +390,28 @@ _NOTE = "UPDATE sources SET assessed = ? WHERE source = ? AND stamp = ?"
 def observed(db: sqlite3.Connection, source: str, version: str) -> dict[str, str]:
     """Return the metrics of a source's time series: the share of the points of each dimension, in per cent.
 
-    They are counted again if a row of its datasets has changed since (`stamp`), and where an archive is: to count takes
-    a tenth of what a crawl without changes takes.
+    They are counted again if a row of its datasets has changed since (`stamp`), and always where an archive is, whose
+    captures count, too: to count takes a tenth of what a crawl without changes takes.
 
     Args:
         version: of this project; another one may count in another way.
     """
+    if db.execute(_HAS_ARCHIVE, (source,)).fetchone()[0]:
+        return _shares(db, source)
     stamp, before = db.execute(_BEFORE, (source,)).fetchone() or (None, None)
-    has_archive = db.execute(_HAS_ARCHIVE, (source,)).fetchone()[0]
-    of, known = f"{stamp} {version}", json.loads(before) if before and not has_archive else {}
-    if known.get("of") == of:
-        shares: dict[str, str] = known["shares"]
-        return shares
-    found = _summed(db, source)
-    shares = {
-        f"{METRIC}{name}": f"{100 * share:.1f}" for name in DIMENSIONS if (share := found.of(name).share) is not None
-    }
-    with suppress(sqlite3.OperationalError):  # another process writes: the next run counts, too
-        db.execute(_NOTE, (json.dumps({"of": of, "shares": shares}), source, stamp))
+    known = json.loads(before) if before else {}
+    if known.get("of") != (of := f"{stamp} {version}"):
+        known = {"of": of, "shares": _shares(db, source)}
+        with suppress(sqlite3.OperationalError):  # another process writes: the next run counts, too
+            db.execute(_NOTE, (json.dumps(known), source, stamp))
+    shares: dict[str, str] = known["shares"]
     return shares
+
+
+def _shares(db: sqlite3.Connection, source: str) -> dict[str, str]:
+    found = _summed(db, source)
+    shares = {name: found.of(name).share for name in DIMENSIONS}
+    return {f"{METRIC}{name}": f"{100 * share:.1f}" for name, share in shares.items() if share is not None}
 
 
 def _summed(db: sqlite3.Connection, source: str) -> Assessment:
