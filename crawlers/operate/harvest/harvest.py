@@ -286,7 +286,7 @@ class Turn:
 
     async def _until_reported(self, ledger: Ledger) -> tuple[Run, str]:
         """Crawl until there is a report; return the run, and why it has no report if so."""
-        before, heartbeat, last_run = self._stamp(ledger.run()), self._heartbeat(), self._last_run()
+        before, heartbeat, before_it = self._stamp(ledger.run()), self._heartbeat(), self._last()
         for left in reversed(range(_RESUMES + 1)):
             try:
                 where, has_failed = await self.harvest.runner.crawl(self.plan.job), False
@@ -296,8 +296,7 @@ class Turn:
             if name and self._stamp(name) not in (None, before):
                 return reported(self.folder / "runs" / f"{name}.json"), ""
             crashed = at_work(self.folder)
-            other = last(self.harvest.output, self.source)
-            if crashed is None and other and other.run not in (last_run, name):
+            if crashed is None and (other := self._last()) and other.run not in (before_it and before_it.run, name):
                 return other, "It was crawled by another process meanwhile."
             if crashed is None or (self._heartbeat() == heartbeat if has_failed else crashed.run != name):
                 raise HarvestError(where if has_failed else f"{where} left no report")
@@ -317,9 +316,8 @@ class Turn:
             self.harvest.report({**run.details, "why": why})
         return run
 
-    def _last_run(self) -> str | None:
-        run = last(self.harvest.output, self.source)
-        return run.run if run else None
+    def _last(self) -> Run | None:
+        return last(self.harvest.output, self.source)
 
     def _heartbeat(self) -> tuple[Any, ...]:
         state = content(self.folder / "running.json")
