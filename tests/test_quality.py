@@ -23,9 +23,11 @@ from crawlers.operate.dashboard.app import app
 from crawlers.records.rdf.graphs import graph as nodes
 from crawlers.records.rdf.graphs import rdflib_graph
 from crawlers.settings import VERSION
+from crawlers.store import timeseries
 from crawlers.store.export.description import description
 from crawlers.store.export.nodes import Taken
 from crawlers.store.figures import quality
+from crawlers.store.index import completeness
 from crawlers.store.index.columns import RESOURCES
 from crawlers.store.index.database import outdate
 from crawlers.store.index.known import DATASET, RESOURCE, Known, describe
@@ -400,18 +402,24 @@ def test_what_did_not_change_is_not_counted_again(
 ) -> None:
     shutil.copy(finished.output / "index.sqlite", tmp_path)
     with closing(sqlite3.connect(tmp_path / "index.sqlite", isolation_level=None)) as db:
-        told = dict(
-            db.execute("SELECT metric, value FROM observations WHERE metric LIKE 'quality:%' AND source = 'hdx'")
-        )
+        every = dict(db.execute("SELECT metric, value FROM observations WHERE source = 'hdx'"))
+        told = {metric: value for metric, value in every.items() if metric.startswith("quality:")}
         with monkeypatch.context() as patched:
-            patched.setattr(quality, "_summed", lambda *_: pytest.fail("it is counted again"))
+            for counts in ((quality, "_summed"), (completeness, "_counted"), (timeseries, "_described")):
+                patched.setattr(*counts, lambda *_: pytest.fail("it is counted again"))
             assert quality.observed(db, "hdx", VERSION) == told
+            held = {**dict(timeseries.held(db, "hdx", VERSION)), **completeness.completeness(db, "hdx", VERSION)}
+            assert {name: str(number) for name, number in held.items()}.items() <= every.items()
+            assert {"resources", "field:title", "field:resource.url", "flaws"} <= held.keys()
         db.execute("UPDATE datasets SET keywords = NULL WHERE source = 'hdx'")
         assert quality.observed(db, "hdx", VERSION) == told, "whoever writes rows gives the source another stamp"
         outdate(db, "hdx")
         changed = quality.observed(db, "hdx", VERSION)
         assert changed != told
         assert quality.observed(db, "hdx", VERSION) == changed
+        assert completeness.completeness(db, "hdx", VERSION)["field:keywords"] == 0, (
+            "it had some at the last observation"
+        )
         monkeypatch.setattr(quality, "_summed", lambda *_: quality.Assessment())
         assert quality.observed(db, "hdx", VERSION) == changed
         wanted = [row[1] for row in db.execute("PRAGMA table_info(captures)") if row[3] and not row[5] and not row[4]]

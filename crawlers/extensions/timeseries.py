@@ -100,11 +100,11 @@ class TimeSeries:
         return {}
 
     def _counts(self, db: sqlite3.Connection, report: Mapping[str, Any]) -> dict[str, int | str]:
-        counts = dict(timeseries.held(db, report["source"]))
+        counts = dict(timeseries.held(db, report["source"], self.version))
         held: dict[str, int | str] = {**counts}
         has_seen_all = self._has_seen_all(report, counts.get("datasets"))
         if has_seen_all and "resources" in held:  # all datasets are described
-            held |= completeness(db, report["source"])
+            held |= completeness(db, report["source"], self.version)
             held |= quality.observed(db, report["source"], self.version)
         found = held if has_seen_all else {}
         if "datasets" in held:

@@ -19,6 +19,7 @@ from crawlers.safety import inside, sqlite
 from crawlers.safety.redact import one_line
 from crawlers.safety.sqlite import transaction
 from crawlers.store import lines
+from crawlers.store.index.kept import kept
 
 if TYPE_CHECKING:
     import sqlite3
@@ -391,17 +392,27 @@ SELECT status, sum(count) FROM daily_changes WHERE source = ?1 AND day >= ?2 AND
 """
 
 
-def held(db: sqlite3.Connection, source: str) -> Iterator[Count]:
-    """Yield how much a source has on disk, without what is withdrawn."""
+def held(db: sqlite3.Connection, source: str, version: str) -> Iterator[Count]:
+    """Yield how much a source has on disk, without what is withdrawn.
+
+    Args:
+        version: as in `crawlers.store.index.kept.kept`.
+    """
     if is_archive(db, source):
-        found = db.execute(_FILES, (source,))
-        names = [column[0] for column in found.description]
-        yield from (pair for row in found for pair in zip(names, row, strict=True))
+        yield from archived(db, source)
     elif profiles := {kind: _held(db, source, kind) for kind in ("site", "extension") if _held(db, source, kind)}:
         yield from ((f"{kind}s", number) for kind, number in profiles.items())
     else:
         yield "datasets", _held(db, source, "dataset")
-        yield from _described(db, source)
+        if db.execute(_IS_DESCRIBED, (source,)).fetchone()[0]:  # else some descriptions are missing
+            yield from kept(db, source, version, "held", _described).items()
+
+
+def archived(db: sqlite3.Connection, source: str) -> Iterator[Count]:
+    """Yield the figures of an archive of files; none of one that has looked at nothing."""
+    found = db.execute(_FILES, (source,))
+    names = [column[0] for column in found.description]
+    yield from (pair for row in found for pair in zip(names, row, strict=True))
 
 
 def is_archive(db: sqlite3.Connection, source: str) -> bool:
@@ -413,15 +424,14 @@ def _held(db: sqlite3.Connection, source: str, kind: str) -> int:
     return int(db.execute(_HELD, (source, kind)).fetchone()[0])
 
 
-def _described(db: sqlite3.Connection, source: str) -> Iterator[Count]:
-    """Yield what the datasets' descriptions say, unless some of them are missing."""
-    if db.execute(_IS_DESCRIBED, (source,)).fetchone()[0]:
-        yield "resources", db.execute(_RESOURCES, (source,)).fetchone()[0]
-        yield from sorted(
-            ((f"format:{name}", number) for name, number in formats(db, source).items() if name and number),
-            key=lambda count: (-count[1], count[0]),
-        )[:MOST]
-        yield from db.execute(_LICENCES, (source, MOST))
+def _described(db: sqlite3.Connection, source: str) -> dict[str, int]:
+    """Return what the datasets' descriptions say."""
+    named = {f"format:{name}": number for name, number in formats(db, source).items() if name and number}
+    return {
+        "resources": db.execute(_RESOURCES, (source,)).fetchone()[0],
+        **dict(sorted(named.items(), key=lambda count: (-count[1], count[0]))[:MOST]),
+        **dict(db.execute(_LICENCES, (source, MOST)).fetchall()),
+    }
 
 
 def formats(db: sqlite3.Connection, source: str) -> dict[str | None, int]:

@@ -24,6 +24,7 @@ from crawlers.operate.sources.source import Known, Source, project
 from crawlers.records.moment import moment, written
 from crawlers.safety.names import archive_of
 from crawlers.safety.redact import one_line, redact
+from crawlers.store import timeseries
 from crawlers.store.figures.formatting import natural, number, size
 from crawlers.store.figures.overview import NO_STATUS, UNLISTED, counts, figures
 from crawlers.store.index import catch_up
@@ -31,7 +32,6 @@ from crawlers.store.index.database import NAME, connect, readable
 from crawlers.store.run_text import counted, judged, minute, table
 from crawlers.store.runs import last, runs, sources
 from crawlers.store.sources_file import text
-from crawlers.store.timeseries import held
 from crawlers.store.versions import Versions
 
 _HEAD = ("name", "spider", "enabled", "review", "schedule", "last run", "at", "next run", "address")
@@ -314,7 +314,7 @@ def _counted(call: Call, name: str) -> tuple[dict[str, int], dict[str, int]]:
     if not (call.output / NAME).exists():
         return _NO_COUNTS, {}
     with readable(call.output), closing(connect(call.output)) as db:
-        return counts(db, name), dict(held(db, archive_of(name)))
+        return counts(db, name), dict(timeseries.archived(db, archive_of(name)))
 
 
 def _lines(facts: Mapping[str, Any]) -> Iterator[str]:

@@ -10,8 +10,6 @@ Source: data.europa.eu's Metadata Quality Assessment, https://data.europa.eu/mqa
 from __future__ import annotations
 
 import json
-import sqlite3
-from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
@@ -19,8 +17,10 @@ from crawlers.records import values
 from crawlers.records.formats import eu_file_type
 from crawlers.records.licenses import is_of_spdx
 from crawlers.records.tables import toml_table
+from crawlers.store.index.kept import kept
 
 if TYPE_CHECKING:
+    import sqlite3
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     Conforms = Callable[[str, str], bool | None]
@@ -383,29 +383,17 @@ def scores(db: sqlite3.Connection, source: str, dataset_id: str) -> dict[str, tu
     return {name: (score.points, score.known) for name, score in named.items()}
 
 
-_BEFORE = "SELECT stamp, assessed FROM sources WHERE source = ?"
-_NOTE = "UPDATE sources SET assessed = ? WHERE source = ? AND stamp = ?"
-
-
 def observed(db: sqlite3.Connection, source: str, version: str) -> dict[str, str]:
     """Return the metrics of a source's time series: the share of the points of each dimension, in per cent.
 
-    They are counted again if a row of its datasets has changed since (`stamp`), and always where an archive is, whose
-    captures count, too: to count takes a tenth of what a crawl without changes takes.
+    They are kept, but not where an archive is: its captures count, too.
 
     Args:
-        version: of this project; another one may count in another way.
+        version: as in `crawlers.store.index.kept.kept`.
     """
     if db.execute(_HAS_ARCHIVE, (source,)).fetchone()[0]:
         return _shares(db, source)
-    stamp, before = db.execute(_BEFORE, (source,)).fetchone() or (None, None)
-    known = json.loads(before) if before else {}
-    if known.get("of") != (of := f"{stamp} {version}"):
-        known = {"of": of, "shares": _shares(db, source)}
-        with suppress(sqlite3.OperationalError):  # another process writes: the next run counts, too
-            db.execute(_NOTE, (json.dumps(known), source, stamp))
-    shares: dict[str, str] = known["shares"]
-    return shares
+    return kept(db, source, version, "shares", _shares)
 
 
 def _shares(db: sqlite3.Connection, source: str) -> dict[str, str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from crawlers.store.index.columns import DATASETS, RESOURCES
+from crawlers.store.index.kept import kept
 
 if TYPE_CHECKING:
     import sqlite3
@@ -36,17 +37,24 @@ _LAST = """
 _FLAWS = "SELECT count(*) FROM flaws WHERE source = ?"
 
 
-def completeness(db: sqlite3.Connection, source: str) -> dict[str, int]:
+def completeness(db: sqlite3.Connection, source: str, version: str) -> dict[str, int]:
     """Return how many datasets and resources have each field, without those withdrawn, and how many flaws stand.
 
     Numbers and no shares: with ``datasets`` and ``resources`` of the same day a share follows, and numbers add up over
     sources. A field that nothing has is left out, unless something had it at the last observation: then it is 0.
+
+    Args:
+        version: as in `crawlers.store.index.kept.kept`.
     """
-    found: dict[str, int] = {}
     last = {metric for (metric,) in db.execute(_LAST, (source,))}
+    counts = kept(db, source, version, "fields", _counted)
+    found = {name: count for name, count in counts.items() if count or name in last}
+    return {**found, "flaws": db.execute(_FLAWS, (source,)).fetchone()[0]}
+
+
+def _counted(db: sqlite3.Connection, source: str) -> dict[str, int]:
+    found: dict[str, int] = {}
     for query in (_FIELDS, _OF_RESOURCES):
         rows = db.execute(query, (source,))
-        names = [column[0] for column in rows.description]
-        counts = zip(names, rows.fetchone(), strict=True)
-        found |= {name: count or 0 for name, count in counts if count or name in last}
-    return {**found, "flaws": db.execute(_FLAWS, (source,)).fetchone()[0]}
+        found |= {column[0]: count or 0 for column, count in zip(rows.description, rows.fetchone(), strict=True)}
+    return found

@@ -4,7 +4,7 @@ The tables `documents`, `complete` and `sources` say what is on disk; the others
 All tables can be rebuilt from the manifests, the documents and the run reports.
 
 The ``stamp`` of a source is another one whenever its rows of `datasets` or `resources` change: `crawlers.store.columns`
-has what figures need of them, and ``assessed`` what was last counted of them. `daily_changes` counts the rows of
+has what figures need of them, and ``counted`` what was last counted of them. `daily_changes` counts the rows of
 `changes`. `interrupted` has when the report of an interrupted run was last changed: one that is resumed gets another.
 """
 
@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from crawlers.store.index.columns import DATASETS, RESOURCES
 from crawlers.store.index.facets import MARK
 
-VERSION = 23  # of the tables and the views; an index of another version is rebuilt
+VERSION = 24  # of the tables and the views; an index of another version is rebuilt
 
 SEARCHED = (
     *("title", "name", "description", "publisher", "keywords", "places", "formats", "resource_titles", "details"),
@@ -35,7 +35,7 @@ LEAST = 12
 TABLES = f"""
 CREATE TABLE IF NOT EXISTS sources (
     source TEXT PRIMARY KEY, manifest_bytes INTEGER NOT NULL, manifest_tail BLOB NOT NULL,
-    described INTEGER NOT NULL DEFAULT 0, stamp TEXT NOT NULL DEFAULT (lower(hex(randomblob(8)))), assessed TEXT
+    described INTEGER NOT NULL DEFAULT 0, stamp TEXT NOT NULL DEFAULT (lower(hex(randomblob(8)))), counted TEXT
 ) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS complete (
     source TEXT, scope TEXT, started TEXT, run TEXT, validators TEXT, PRIMARY KEY (source, scope)
