@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import statistics
 import subprocess
 import sys
@@ -17,11 +18,18 @@ if TYPE_CHECKING:
 
 LOOPBACK = {"NO_PROXY": "127.0.0.1", "no_proxy": "127.0.0.1"}
 SETTINGS = "SCRAPY_SETTINGS_MODULE"
+COUNTS = "BENCHMARKS_COUNT_INSTRUCTIONS"
+"""The environment variable that has processes run in valgrind: unlike seconds, a count is the same each time."""
+COUNTER = ("valgrind", "--tool=cachegrind", "--cache-sim=no", "--cachegrind-out-file=/dev/null")
+COUNTED = re.compile(r"I +refs: +([\d,]+)")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cost:
-    """What a process took: seconds on the clock, seconds of the processor, and its highest resident memory."""
+    """What a process took: seconds on the clock, seconds of the processor, and its highest resident memory.
+
+    If instructions are counted, ``cpu`` is billions of them, and the others say nothing.
+    """
 
     wall: float
     cpu: float
@@ -52,16 +60,23 @@ def run(command: list[str], folder: Path, *, path: Path | None = None) -> Cost:
         SystemExit: it failed; says what it said.
     """
     environment = {name: value for name, value in os.environ.items() if name != SETTINGS} | LOOPBACK
+    program = [sys.executable]
+    if COUNTS in os.environ:
+        environment["PYTHONHASHSEED"] = "0"
+        program = [*COUNTER, sys.executable]
     if path:
         environment["PYTHONPATH"] = str(path)
     with tempfile.TemporaryFile("w+") as said:
         started = time.perf_counter()
-        process = subprocess.Popen([sys.executable, *command], cwd=folder, env=environment, stdout=said, stderr=said)
+        process = subprocess.Popen([*program, *command], cwd=folder, env=environment, stdout=said, stderr=said)
         _, status, usage = os.wait4(process.pid, 0)
         wall = time.perf_counter() - started
         process.returncode = os.waitstatus_to_exitcode(status)
-        if process.returncode:
-            said.seek(0)
-            sys.exit(f"exit code {process.returncode} of: {' '.join(command)}\n{said.read()}")
-    unit = 2**20 if sys.platform == "darwin" else 2**10
-    return Cost(wall=wall, cpu=usage.ru_utime + usage.ru_stime, mebibytes=usage.ru_maxrss / unit)
+        said.seek(0)
+        text = said.read()
+    if process.returncode:
+        sys.exit(f"exit code {process.returncode} of: {' '.join(command)}\n{text}")
+    cpu = usage.ru_utime + usage.ru_stime
+    if COUNTS in os.environ:
+        cpu = int(COUNTED.findall(text)[-1].replace(",", "")) / 1e9
+    return Cost(wall=wall, cpu=cpu, mebibytes=usage.ru_maxrss / (2**20 if sys.platform == "darwin" else 2**10))

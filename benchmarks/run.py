@@ -40,6 +40,7 @@
 Everything is asked of a portal on the loopback, with delays off; seconds, processor and memory are those of the whole
 process, its start included. Those compared take turns: the median of their ratios is given, and between what they lie.
 Files go to memory where there is room: what a disk costs varies more than what is measured. --folder takes another.
+--instructions --repeat 1 is for machines whose seconds differ from turn to turn: it takes fifty times as long.
 Nothing is asserted: the exit code is 0 when everything could be run.
 """
 
@@ -68,6 +69,7 @@ from benchmarks.ledger import ledger
 from benchmarks.listing import listing, memory
 from benchmarks.pages import crawled, extraction
 from benchmarks.portals import visited
+from benchmarks.processes import COUNTS
 from benchmarks.reindex import reindexed
 from benchmarks.report import reported
 from benchmarks.scale import scaled
@@ -129,12 +131,15 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--datasets", type=int, default=20_000)
     parser.add_argument("--repeat", type=int, default=5, help="how often what is timed is run")
     parser.add_argument("--only", choices=MEASURES)
+    parser.add_argument("--instructions", action="store_true", help="count them, by valgrind, in place of the seconds")
     parser.add_argument("--folder", type=Path, default=roomy(), help="where files go meanwhile")
     return parser.parse_args()
 
 
 def main() -> None:
     options = arguments()
+    if options.instructions:
+        os.environ[COUNTS] = "1"
     print(f"{machine()}; files in {options.folder}; the median of {options.repeat} runs (min..max)")
     for name in [options.only] if options.only else [name for name in MEASURES if name not in IF_NAMED]:
         tell(f"{name} (load {os.getloadavg()[0]:.1f})", MEASURES[name](options))

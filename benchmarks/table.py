@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from benchmarks.processes import Cost, Spread
+from benchmarks.processes import COUNTS, Cost, Spread
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -44,7 +45,8 @@ def times(ratio: Spread) -> str:
 
 
 def seconds(costs: list[Cost], field: str) -> str:
-    return f"{median(costs, field):.1f} s"
+    unit = "billion instructions" if field == "cpu" and COUNTS in os.environ else "s"
+    return f"{median(costs, field):.1f} {unit}"
 
 
 def against(ones: list[Cost], others: list[Cost], field: str) -> str:
