@@ -8,6 +8,9 @@ import tomllib
 from pathlib import Path
 
 import langcodes
+import pytest
+
+from crawlers.records import languages
 
 ROOT = Path(__file__).parent.parent / "crawlers"
 KEYS = {
@@ -139,3 +142,14 @@ def test_a_frequency_is_said_by_one_code_alone():
             for word in words:
                 key = re.sub(r"[\W_]", "", word.casefold())
                 assert met.setdefault(key, code) == code, word
+
+
+def test_a_code_in_the_table_is_what_the_library_makes_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    known = languages._tags()
+    codes = {name: tag for name, tag in known.items() if len(name) < 4 and langcodes.tag_is_valid(name)}
+    assert {"en", "eng", "ger", "deu", "gre", "ell", "zho"} <= codes.keys()
+    assert {name: langcodes.standardize_tag(name) for name in codes} == codes
+    monkeypatch.setattr(languages, "_tag", lambda code: pytest.fail(f"{code} takes the library"))
+    languages._language.cache_clear()
+    found = languages.languages(["eng", "http://publications.europa.eu/resource/authority/language/FRA", "de"])
+    assert found == ["en", "fr", "de"]

@@ -24,7 +24,7 @@ def csv_rows(package: str, name: str) -> Iterator[list[str]]:
     """Yield the rows of a package's CSV file, without its comments and its header.
 
     >>> next(csv_rows("crawlers.records", "languages.csv"))
-    ['ar', 'arabic العربية']
+    ['ar', 'ar ara arabic العربية']
     """
     rows = csv.reader(line for line in _text(package, name).splitlines() if not line.startswith("#"))
     next(rows)
