@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import re
 import statistics
@@ -28,7 +29,7 @@ COUNTED = re.compile(r"I +refs: +([\d,]+)")
 class Cost:
     """What a process took: seconds on the clock, seconds of the processor, and its highest resident memory.
 
-    If instructions are counted, ``cpu`` is billions of them, and the others say nothing.
+    If instructions are counted, ``cpu`` is billions of them, and the others are not measured.
     """
 
     wall: float
@@ -76,7 +77,8 @@ def run(command: list[str], folder: Path, *, path: Path | None = None) -> Cost:
         text = said.read()
     if process.returncode:
         sys.exit(f"exit code {process.returncode} of: {' '.join(command)}\n{text}")
-    cpu = usage.ru_utime + usage.ru_stime
     if COUNTS in os.environ:
-        cpu = int(COUNTED.findall(text)[-1].replace(",", "")) / 1e9
+        (counted,) = COUNTED.findall(text)  # of one process: those that it starts are not counted
+        return Cost(wall=math.nan, cpu=int(counted.replace(",", "")) / 1e9, mebibytes=math.nan)
+    cpu = usage.ru_utime + usage.ru_stime
     return Cost(wall=wall, cpu=cpu, mebibytes=usage.ru_maxrss / (2**20 if sys.platform == "darwin" else 2**10))

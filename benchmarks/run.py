@@ -40,7 +40,8 @@
 Everything is asked of a portal on the loopback, with delays off; seconds, processor and memory are those of the whole
 process, its start included. Those compared take turns: the median of their ratios is given, and between what they lie.
 Files go to memory where there is room: what a disk costs varies more than what is measured. --folder takes another.
---instructions --repeat 1 is for machines whose seconds differ from turn to turn: it takes fifty times as long.
+--instructions --repeat 1, with --only, is for machines whose seconds differ from turn to turn, and takes fifty times as
+long. Hashes and large copies weigh more in it than they take: valgrind has no instructions of their own for them.
 Nothing is asserted: the exit code is 0 when everything could be run.
 """
 
@@ -117,6 +118,8 @@ MEASURES: dict[str, Measure] = {
 }
 IF_NAMED = {"facets"}
 """What takes ten minutes, and 5 GB of disk."""
+COUNTED = {"listing", "dcat", "csw", "data-json", "api", "versions"}
+"""What compares single processes by their instructions, too."""
 
 
 def machine() -> str:
@@ -133,7 +136,10 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--only", choices=MEASURES)
     parser.add_argument("--instructions", action="store_true", help="count them, by valgrind, in place of the seconds")
     parser.add_argument("--folder", type=Path, default=roomy(), help="where files go meanwhile")
-    return parser.parse_args()
+    options = parser.parse_args()
+    if options.instructions and options.only not in COUNTED:
+        parser.error(f"--instructions counts one process: it goes with --only and one of {', '.join(sorted(COUNTED))}")
+    return options
 
 
 def main() -> None:

@@ -287,7 +287,7 @@ def test_a_listing(links: list[str], ids: list[str]) -> None:
 # Pages that scripts fill
 
 
-@pytest.mark.slow
+@pytest.mark.browser
 def test_a_page_that_scripts_fill_is_asked_for_again_in_a_browser(tmp_path: Any) -> None:
     script = "document.body.innerHTML = '<main><h1>Street trees</h1><dl><dt>License<dd>CC BY 4.0</dl></main>'"
     html = f"<html><head><title>Street trees | Town</title></head><body><script>{script}</script></body></html>"

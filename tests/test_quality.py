@@ -406,7 +406,7 @@ def test_what_did_not_change_is_not_counted_again(
         told = {metric: value for metric, value in every.items() if metric.startswith("quality:")}
         with monkeypatch.context() as patched:
             for counts in ((quality, "_summed"), (completeness, "_counted"), (timeseries, "_described")):
-                patched.setattr(*counts, lambda *_: pytest.fail("it is counted again"))
+                patched.setattr(*counts, lambda *_, **__: pytest.fail("it is counted again"))
             assert quality.observed(db, "hdx", VERSION) == told
             held = {**dict(timeseries.held(db, "hdx", VERSION)), **completeness.completeness(db, "hdx", VERSION)}
             assert {name: str(number) for name, number in held.items()}.items() <= every.items()
@@ -420,7 +420,7 @@ def test_what_did_not_change_is_not_counted_again(
         assert completeness.completeness(db, "hdx", VERSION)["field:keywords"] == 0, (
             "it had some at the last observation"
         )
-        monkeypatch.setattr(quality, "_summed", lambda *_: quality.Assessment())
+        monkeypatch.setattr(quality, "_summed", lambda *_, **__: quality.Assessment())
         assert quality.observed(db, "hdx", VERSION) == changed
         wanted = [row[1] for row in db.execute("PRAGMA table_info(captures)") if row[3] and not row[5] and not row[4]]
         given = dict.fromkeys(wanted, 0) | {"source": "archive-of-hdx"}

@@ -317,16 +317,20 @@ def assessed(
         db: the index.
         conforms: what validation found, if there was one.
     """
-    for row in db.execute(*_query(db, source, dataset_id, conforms)):
+    for row in db.execute(*_query(db, source, dataset_id, conforms, has_archive=_has_archive(db, source))):
         name, title, publisher, *shares = row
         yield Assessed(name, title, publisher, shares)
 
 
 def _query(
-    db: sqlite3.Connection, source: str, dataset_id: str | None = None, conforms: Conforms | None = None
+    db: sqlite3.Connection,
+    source: str,
+    dataset_id: str | None = None,
+    conforms: Conforms | None = None,
+    *,
+    has_archive: bool,
 ) -> tuple[str, dict[str, str | None]]:
     """Return what selects the fields of `Assessed`, the shares by the indicators' names, and its parameters."""
-    has_archive = bool(db.execute(_HAS_ARCHIVE, (source,)).fetchone()[0])
     if conforms:
         db.create_function("conforms", 2, conforms)
     is_known = {"dataset": True, "file": True, "answers": has_archive, "shapes": conforms is not None}
@@ -391,20 +395,24 @@ def observed(db: sqlite3.Connection, source: str, version: str) -> dict[str, str
     Args:
         version: as in `crawlers.store.index.kept.kept`.
     """
-    if db.execute(_HAS_ARCHIVE, (source,)).fetchone()[0]:
-        return _shares(db, source)
+    if _has_archive(db, source):
+        return _shares(db, source, has_archive=True)
     return kept(db, source, version, "shares", _shares)
 
 
-def _shares(db: sqlite3.Connection, source: str) -> dict[str, str]:
-    found = _summed(db, source)
+def _has_archive(db: sqlite3.Connection, source: str) -> bool:
+    return bool(db.execute(_HAS_ARCHIVE, (source,)).fetchone()[0])
+
+
+def _shares(db: sqlite3.Connection, source: str, *, has_archive: bool = False) -> dict[str, str]:
+    found = _summed(db, source, has_archive=has_archive)
     shares = {name: found.of(name).share for name in DIMENSIONS}
     return {f"{METRIC}{name}": f"{100 * share:.1f}" for name, share in shares.items() if share is not None}
 
 
-def _summed(db: sqlite3.Connection, source: str) -> Assessment:
+def _summed(db: sqlite3.Connection, source: str, *, has_archive: bool) -> Assessment:
     """Return the points of a source, without what fails: SQLite sums faster than each dataset is read."""
-    query, given = _query(db, source)
+    query, given = _query(db, source, has_archive=has_archive)
     sums = ", ".join(f"count(of_{one.name}), total(1 - of_{one.name})" for one in INDICATORS)
     datasets, *numbers = db.execute(f"SELECT count(*), {sums} FROM ({query})", given).fetchone()  # noqa: S608
     found = Assessment(datasets)

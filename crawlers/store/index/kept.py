@@ -1,4 +1,4 @@
-"""What was counted of a source's rows, kept until one of them changes: in a run without changes, counting weighs."""
+"""What was counted of a source's rows, kept until one changes: counting is much of what a run without changes takes."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ _KEEP = "UPDATE sources SET counted = ? WHERE source = ? AND stamp = ?"
 def kept(
     db: sqlite3.Connection, source: str, version: str, name: str, count: Callable[[sqlite3.Connection, str], T]
 ) -> T:
-    """Return what ``count`` returns for the index and the source; it is called if a row of the datasets has changed.
+    """Return what ``count`` returns for the index and the source; it is called once until a row of them changes.
 
     Args:
         db: the index.
-        version: of this project; another one may count in another way.
+        version: of this project; another one may count in another way. What changes a count without a new version, or
+            a new version of the index, is seen when a row of the source changes.
         name: under which the result is kept, as JSON.
-        count: reads nothing but the rows of the source's datasets and their resources.
+        count: reads the rows of the source's datasets and their resources, and nothing that changes without them.
     """
     stamp, text = db.execute(_KEPT, (source,)).fetchone() or (None, None)
-    before = json.loads(text) if text else {}
-    known: dict[str, Any] = {"of": f"{stamp} {version}"}
-    if before.get("of") == known["of"]:
-        known = before
+    known: dict[str, Any] = json.loads(text) if text else {}
+    if known.get("of") != (of := f"{stamp} {version}"):
+        known = {"of": of}
     if name not in known:
         known[name] = count(db, source)
         with suppress(sqlite3.OperationalError):  # another process writes: the next run counts, too
