@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 import socket
 import subprocess
 import sys
@@ -38,7 +39,7 @@ def startup(options: argparse.Namespace) -> Iterator[Row]:
             yield in_turns(
                 f"scrapy {words[0]}, to `scrapy {peer}`", repeat, command(ROOT, *words), command(stock, peer)
             )
-        bare = first_request(stock, "crawl", "bare", "-a", "urls=urls")
+        bare = first_request(stock, "crawl", "bare", "-a", "urls=urls", "-a", "folder=.")
         for spider, address in CRAWLS.items():
             ours = first_request(ROOT, "crawl", spider, "-a", address, "-s", f"OUTPUT_DIR={folder / spider}")
             what = f"scrapy crawl {spider} until its first request"
@@ -84,8 +85,10 @@ def until_connected(server: socket.socket, folder: Path, words: list[str]) -> Co
     process = subprocess.Popen([sys.executable, "-m", "scrapy", *words, "--nolog"], cwd=folder, env=environment)
     try:
         server.accept()[0].close()
+    except TimeoutError:
+        sys.exit(f"no request within {LONGEST} s of: scrapy {' '.join(words)}")
     finally:
-        process.kill()
+        os.kill(process.pid, signal.SIGKILL)
         _, status, usage = os.wait4(process.pid, 0)
         process.returncode = os.waitstatus_to_exitcode(status)
     return Cost(wall=0, cpu=usage.ru_utime + usage.ru_stime, mebibytes=usage.ru_maxrss / 2**10)

@@ -31,7 +31,7 @@ def tell(name: str, rows: Iterator[Row]) -> None:
     for row in rows:
         if "nan" in row.measured.split("x")[0]:  # not measured where instructions are counted
             continue
-        print(f"  {row.what:<42}{row.promised:<21}{row.verdict:<10}{row.measured}".rstrip(), flush=True)
+        print(f"  {row.what:<42} {row.promised:<20} {row.verdict:<9} {row.measured}".rstrip(), flush=True)
 
 
 def compared(ones: list[Cost], others: list[Cost], field: str) -> Spread:
