@@ -40,6 +40,7 @@ from crawlers.store.location import bring_up, folder_name, resolve
 from crawlers.store.versions import Versions
 from tests.buckets import Folder, contents, documents, mirror
 from tests.conftest import ROOT
+from tests.waiting import HANG
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -1251,6 +1252,54 @@ def test_a_sign_of_life_is_stored_while_there_is_nothing_else(one, two, store, m
     assert stored(store, "status", part="run")[0] == ("begun",)
     assert {status for (status,) in stored(store, "status", part="run")[1:-1]} <= {"going"}
     assert stored(store, "status", part="run")[-1] == ("ended",)
+
+
+def test_a_source_is_given_back_while_a_thread_stores_it(one, two, store, monkeypatch):
+    append, is_put, goes_on = Table._append, threading.Event(), threading.Event()
+
+    def slowly(self: Table, *words: Any) -> None:
+        append(self, *words)
+        is_put.set()
+        goes_on.wait(HANG)
+
+    taken = one.own("hdx")
+    folder(one).write("a")
+    monkeypatch.setattr(Table, "_append", slowly)
+    thread = threading.Thread(target=taken.store)
+    thread.start()
+    assert is_put.wait(HANG)
+    threading.Timer(0.1, goes_on.set).start()
+    taken.release()
+    thread.join()
+    folder(one).write("b")
+    with pytest.raises(StoreError, match=r"^\[hdx\] was given back: nothing more is stored from here\.$"):
+        taken.store()
+    taken.close()
+    assert stored(store, "status", part="run") == [("begun",), ("ended",)]
+    monkeypatch.setattr("crawlers.fleet.store.owner.time.sleep", lambda _: pytest.fail("it is not free"))
+    two.own("hdx").close()
+
+
+def test_a_source_is_given_back_after_a_batch_whose_answer_was_lost(one, two, monkeypatch):
+    append = Table._append
+
+    def lost(self: Table, *words: Any) -> None:
+        append(self, *words)
+        raise OSError("Generic S3 error: HTTP error: connection closed")
+
+    taken = one.own("hdx")
+    folder(one).write("a")
+    taken.store()
+    folder(one).write("b")
+    one.store.patience = 0
+    with monkeypatch.context() as patched:
+        patched.setattr(Table, "_append", lost)
+        with pytest.raises(StoreError):
+            taken.store()
+    taken.release()
+    taken.close()
+    monkeypatch.setattr("crawlers.fleet.store.owner.time.sleep", lambda _: pytest.fail("it is not free"))
+    two.own("hdx").close()
 
 
 # Kills

@@ -9,6 +9,7 @@ import socket
 import time
 from contextlib import suppress
 from datetime import UTC, datetime
+from threading import Lock
 from typing import TYPE_CHECKING, Self
 from uuid import uuid4
 
@@ -68,6 +69,8 @@ class Owner:
         self.since = moment.now("milliseconds")
         self.stored = clock()
         self.is_open = False
+        self.is_released = False
+        self.putting = Lock()
         self.versions: Versions | None = None
 
     @property
@@ -191,7 +194,9 @@ class Owner:
             TakenError: another machine has committed one of that number.
             StoreError: the store can't be written, or what is known of it.
         """
-        with written(self.source.folder):
+        with self.putting, written(self.source.folder):
+            if self.is_released:
+                raise StoreError(f"[{self.name}] was given back: nothing more is stored from here.")
             return self._committed(found, is_end=is_end)
 
     def _committed(self, found: list[Row], *, is_end: bool) -> bool:
@@ -363,14 +368,16 @@ class Owner:
         return self.source.table.forget(moment.written(when, "milliseconds"))
 
     def release(self) -> None:
-        """Say that the source is free, if it was begun.
+        """Say that the source is free, if it was begun. A batch that a thread is storing comes first, and is the last.
 
         Raises:
             TakenError: another node has taken it.
             StoreError: the store can't be written: others wait until OUTPUT_LEASE has passed.
         """
-        if self.is_open:
-            self._put([], is_end=True)
+        with self.putting, written(self.source.folder):
+            self.is_released = True
+            while self.is_open:  # once more after a batch of an earlier try, which has no such word
+                self._committed([], is_end=True)
 
     def reset(self) -> None:
         """Bring the folder up to what others have stored; what was never stored is kept aside.
