@@ -1280,7 +1280,8 @@ def test_a_source_is_given_back_while_a_thread_stores_it(one, two, store, monkey
     two.own("hdx").close()
 
 
-def test_a_source_is_given_back_after_a_batch_whose_answer_was_lost(one, two, monkeypatch):
+@pytest.mark.parametrize("is_first", [True, False])
+def test_a_source_is_given_back_after_a_batch_whose_answer_was_lost(one, two, monkeypatch, is_first):
     append = Table._append
 
     def lost(self: Table, *words: Any) -> None:
@@ -1288,8 +1289,9 @@ def test_a_source_is_given_back_after_a_batch_whose_answer_was_lost(one, two, mo
         raise OSError("Generic S3 error: HTTP error: connection closed")
 
     taken = one.own("hdx")
-    folder(one).write("a")
-    taken.store()
+    if not is_first:
+        folder(one).write("a")
+        taken.store()
     folder(one).write("b")
     one.store.patience = 0
     with monkeypatch.context() as patched:
@@ -1300,6 +1302,36 @@ def test_a_source_is_given_back_after_a_batch_whose_answer_was_lost(one, two, mo
     taken.close()
     monkeypatch.setattr("crawlers.fleet.store.owner.time.sleep", lambda _: pytest.fail("it is not free"))
     two.own("hdx").close()
+
+
+def test_a_batch_that_lands_and_is_answered_as_a_conflict_is_one_batch(one, store, monkeypatch):
+    append = Table._append
+
+    def refused(self: Table, *words: Any) -> None:
+        append(self, *words)
+        raise CommitFailedError("version exists")
+
+    with one.own("hdx") as taken:
+        folder(one).write("a")
+        taken.store()
+        monkeypatch.setattr(Table, "_append", refused)
+        folder(one).report(FIRST)
+    assert stored(store, "batch", "status", part="run") == [(1, "begun"), (2, "ended")]
+
+
+def test_former_versions_are_read_by_a_thread_and_the_source_is_closed_by_another(one):
+    with one.own("hdx") as taken:
+        folder(one).write("a")
+        taken.store()
+        Versions.writing(one.folder / "hdx").close()
+        folder(one).write("a", "changed")
+        file = one.folder / "hdx" / "manifest.jsonl"
+        before, last = file.read_text().splitlines()
+        file.write_text(f"{before}\n{json.dumps(json.loads(last) | {'status': 'updated'})}\n")
+        thread = threading.Thread(target=taken.store)
+        thread.start()
+        thread.join()
+    one.own("hdx").close()
 
 
 # Kills

@@ -174,18 +174,24 @@ class Owner:
             TakenError: another node has taken the source: nothing more is stored.
             StoreError: the store can't be written.
         """
-        with written(self.source.folder):
+        try:
+            with written(self.source.folder):
+                self._store(is_end=is_end)
+        finally:
+            self._close_versions()  # by the thread that opened them
+
+    def _store(self, *, is_end: bool) -> None:
+        found, is_last = self._lines()
+        while not is_last:
+            self._put(found)
             found, is_last = self._lines()
-            while not is_last:
-                self._put(found)
-                found, is_last = self._lines()
-            if is_end:
-                for some, is_last in _batches(found, self._others()):
-                    if (some or self.is_open) and not self._put(some, is_end=is_last):
-                        self.store(is_end=True)  # the rest is what the folder has now
-                        return
-            elif found or clock() - self.stored >= self.mirror.beat:
-                self._put(found)
+        if is_end:
+            for some, is_last in _batches(found, self._others()):
+                if (some or self.is_open) and not self._put(some, is_end=is_last):
+                    self._store(is_end=True)  # the rest is what the folder has now
+                    return
+        elif found or clock() - self.stored >= self.mirror.beat:
+            self._put(found)
 
     def _put(self, found: list[Row], *, is_end: bool = False) -> bool:
         """Commit a batch, and note it; return whether it has these rows, and not those of an earlier try.
@@ -210,25 +216,27 @@ class Owner:
         }  # fmt: skip
         batch = [*found, made.of_run(told)]
         pending = state.fact("pending") or {}
-        token = pending["token"] if pending.get("batch") == number else uuid4().hex
+        is_again = pending.get("batch") == number  # the answer was lost: it may have been put, with other rows
+        token = pending["token"] if is_again else uuid4().hex
         state.note(pending={"batch": number, "token": token})
-        begun = clock()
+        begun, self.is_open = clock(), True
         done = self.source.table.commit(number, token, batch)
         if done is None:
-            self.stored = float("-inf")
+            self.stored, self.is_open = float("-inf"), False
             node = self._other(number)
             raise TakenError(
                 f"[{self.name}] was crawled by {node} meanwhile (batch {number}): nothing more is stored from here."
             )
         self.source.note(number, token, batch if done == "put" else self.source.table.batch(number))
         if done == "there" and not self.source.is_whole():  # a copy of this machine has put it
-            self.stored = float("-inf")
+            self.stored, self.is_open = float("-inf"), False
             who = f"a copy of this machine (batch {number})"
             raise TakenError(f"[{self.name}] was crawled by {who}: nothing more is stored from here.")
-        self.stored, self.is_open = begun, not (is_end and done == "put")
+        is_put = done == "put" or not is_again
+        self.stored, self.is_open = begun, not (is_end and is_put)
         if found:
             self.mirror.tell(sum(row.content is not None for row in found))
-        return done == "put"
+        return is_put
 
     def _other(self, number: int) -> str:
         """Return the machine that has committed a batch."""
@@ -376,7 +384,7 @@ class Owner:
         """
         with self.putting, written(self.source.folder):
             self.is_released = True
-            while self.is_open:  # once more after a batch of an earlier try, which has no such word
+            while self.is_open:  # a second time after a batch of an earlier try, which does not say so
                 self._committed([], is_end=True)
 
     def reset(self) -> None:
@@ -389,11 +397,13 @@ class Owner:
 
     def close(self) -> None:
         """Let other processes of this machine have the source."""
-        self._close_versions()
-        self.source.state.db.close()
-        lock, self.lock = self.lock, None
-        if lock is not None:
-            os.close(lock)
+        try:
+            self._close_versions()
+            self.source.state.db.close()
+        finally:
+            lock, self.lock = self.lock, None
+            if lock is not None:
+                os.close(lock)
 
 
 def _batches(found: list[Row], others: Iterator[Row]) -> Iterator[tuple[list[Row], bool]]:
