@@ -118,8 +118,8 @@ MEASURES: dict[str, Measure] = {
 }
 IF_NAMED = {"facets"}
 """What takes ten minutes, and 5 GB of disk."""
-COUNTED = {"listing", "dcat", "csw", "data-json", "api", "versions"}
-"""What compares single processes by their instructions, too."""
+OF_ONE_PROCESS = {"listing", "dcat", "csw", "data-json", "api", "versions"}
+"""What can be compared by instructions, too."""
 
 
 def machine() -> str:
@@ -137,8 +137,9 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--instructions", action="store_true", help="count them, by valgrind, in place of the seconds")
     parser.add_argument("--folder", type=Path, default=roomy(), help="where files go meanwhile")
     options = parser.parse_args()
-    if options.instructions and options.only not in COUNTED:
-        parser.error(f"--instructions counts one process: it goes with --only and one of {', '.join(sorted(COUNTED))}")
+    if options.instructions and options.only not in OF_ONE_PROCESS:
+        names = ", ".join(sorted(OF_ONE_PROCESS))
+        parser.error(f"--instructions counts one process: it goes with --only and one of {names}")
     return options
 
 

@@ -88,7 +88,7 @@ def until_connected(server: socket.socket, folder: Path, words: list[str]) -> Co
     except TimeoutError:
         sys.exit(f"no request within {LONGEST} s of: scrapy {' '.join(words)}")
     finally:
-        os.kill(process.pid, signal.SIGKILL)
+        os.kill(process.pid, signal.SIGKILL)  # process.kill() would take its status, if it has ended
         _, status, usage = os.wait4(process.pid, 0)
         process.returncode = os.waitstatus_to_exitcode(status)
     return Cost(wall=0, cpu=usage.ru_utime + usage.ru_stime, mebibytes=usage.ru_maxrss / 2**10)

@@ -29,7 +29,7 @@ class Row:
 def tell(name: str, rows: Iterator[Row]) -> None:
     print(f"\n{name}", flush=True)
     for row in rows:
-        if "nan" in row.measured.split("x")[0]:  # not measured where instructions are counted
+        if row.measured.startswith("nan"):  # not measured where instructions are counted
             continue
         print(f"  {row.what:<42} {row.promised:<20} {row.verdict:<9} {row.measured}".rstrip(), flush=True)
 

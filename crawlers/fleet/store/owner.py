@@ -58,6 +58,9 @@ class Owner:
     Attributes:
         is_rebuilt: whether a job that was begun here before can't go on: others had the source since, or what it had
             in the folder is lost.
+        is_open: whether the store may say that the source is crawled from here.
+        is_released: whether it was given back before the end: nothing more is stored.
+        putting: held while a batch is committed.
     """
 
     def __init__(self, mirror: Mirror, source: Source, lock: int) -> None:
@@ -174,24 +177,18 @@ class Owner:
             TakenError: another node has taken the source: nothing more is stored.
             StoreError: the store can't be written.
         """
-        try:
-            with written(self.source.folder):
-                self._store(is_end=is_end)
-        finally:
-            self._close_versions()  # by the thread that opened them
-
-    def _store(self, *, is_end: bool) -> None:
-        found, is_last = self._lines()
-        while not is_last:
-            self._put(found)
+        with written(self.source.folder):
             found, is_last = self._lines()
-        if is_end:
-            for some, is_last in _batches(found, self._others()):
-                if (some or self.is_open) and not self._put(some, is_end=is_last):
-                    self._store(is_end=True)  # the rest is what the folder has now
-                    return
-        elif found or clock() - self.stored >= self.mirror.beat:
-            self._put(found)
+            while not is_last:
+                self._put(found)
+                found, is_last = self._lines()
+            if is_end:
+                for some, is_last in _batches(found, self._others()):
+                    if (some or self.is_open) and not self._put(some, is_end=is_last):
+                        self.store(is_end=True)  # the rest is what the folder has now
+                        return
+            elif found or clock() - self.stored >= self.mirror.beat:
+                self._put(found)
 
     def _put(self, found: list[Row], *, is_end: bool = False) -> bool:
         """Commit a batch, and note it; return whether it has these rows, and not those of an earlier try.
@@ -249,15 +246,17 @@ class Owner:
         """Return the next lines that are not stored, of all files, and whether these are the last ones."""
         found: list[Row] = []
         size, is_last = 0, True
-        self._close_versions()  # a crawl goes on with it
-        for file in LINES:
-            count = 0
-            for row in self._lines_of(file):
-                found.append(row)
-                count, size = count + 1, size + len(row.content or b"")
-                if count >= MOST or size >= BYTES:
-                    is_last = False
-                    break
+        try:
+            for file in LINES:
+                count = 0
+                for row in self._lines_of(file):
+                    found.append(row)
+                    count, size = count + 1, size + len(row.content or b"")
+                    if count >= MOST or size >= BYTES:
+                        is_last = False
+                        break
+        finally:
+            self._close_versions()  # in the thread that opened them; a crawl goes on with them
         return found, is_last
 
     def _lines_of(self, file: str) -> Iterator[Row]:
@@ -397,13 +396,10 @@ class Owner:
 
     def close(self) -> None:
         """Let other processes of this machine have the source."""
-        try:
-            self._close_versions()
-            self.source.state.db.close()
-        finally:
-            lock, self.lock = self.lock, None
-            if lock is not None:
-                os.close(lock)
+        self.source.state.db.close()
+        lock, self.lock = self.lock, None
+        if lock is not None:
+            os.close(lock)
 
 
 def _batches(found: list[Row], others: Iterator[Row]) -> Iterator[tuple[list[Row], bool]]:
